@@ -15,8 +15,9 @@ type delivery struct {
 	CostUSD USD    `json:"cost_usd"`
 }
 
-// completeJoins delivers results to the waiting agents whose descendants have all ended or failed. It
-// returns these agents, and may change the slice waiting.
+// completeJoins delivers results to the waiting agents whose descendants have all ended. A failed
+// descendant counts as ended if isDeliverable returns true for it. completeJoins returns the agents that
+// got results, and may change the slice waiting.
 func (s *Step) completeJoins(waiting []string) []string {
 	open := map[string]bool{}
 	for _, id := range waiting {
@@ -73,7 +74,7 @@ func (s *Step) deliver(id string) {
 	s.edit(id).Payload = Text(payload)
 }
 
-// children returns the results that may be delivered, by the name of the agent that forked the agent.
+// children maps the name of each agent to the deliverable results of the agents that it forked.
 func (s *Step) children() map[string][]Ending {
 	children := map[string][]Ending{}
 	for _, list := range [][]Ending{s.run.Ended, s.delta.Ended} {

@@ -21,7 +21,7 @@ type Delta struct {
 	Used      []string          `json:"used,omitempty"`
 	Events    []Event           `json:"events,omitempty"`
 	Parts     *[]Part           `json:"parts,omitempty"` // set when the step handed agents over to the jobs of a matrix
-	Last      *LastConversation `json:"last,omitempty"`  // set when main ended
+	Last      *LastConversation `json:"last,omitempty"`  // set when main ended, if the run records the last conversation
 }
 
 // Apply applies the step d to r. The caller must have saved d before.

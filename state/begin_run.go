@@ -53,8 +53,9 @@ func (s *Step) Begin() {
 }
 
 // Resume continues the run after a stop or a crash. Interrupted agents repeat their invocation, failed
-// agents try again, and new states may start. For each agent in Run.InterruptedAgents, lost contains the
-// known usage of its interrupted invocation. Only the field Outcome.Used may be set.
+// agents try again, and new states may start. lost maps the name of each agent in Run.InterruptedAgents
+// to an Outcome whose field Used contains the known usage of the interrupted invocation. No other field
+// of the Outcome may be set.
 func (s *Step) Resume(lost map[string]Outcome) {
 	// idle is how long no process drove the run, counted from its last event.
 	idle := time.Duration(0)
@@ -63,8 +64,8 @@ func (s *Step) Resume(lost map[string]Outcome) {
 	}
 	s.openSegment(true)
 	mayComeLater := func(a *Agent) bool { return a.Status == Waiting && a.Waits.For != ForAgents }
-	// If keep_going is set, a suspended run does not retry its failed agents while other agents
-	// wait for an answer, a time or a job, because this resume may have been started for them.
+	// If keep_going is set, a run that was suspended or killed does not retry its failed agents while
+	// other agents wait for an answer, a time or a job. This resume may have been started for those.
 	status := s.run.Progress.Status
 	tries := !s.Options().KeepGoing || status != Suspended && status != Running || count(s.members(), mayComeLater) == 0
 	for a := range s.members() {
@@ -82,15 +83,15 @@ func (s *Step) Resume(lost map[string]Outcome) {
 			s.edit(a.ID).pause(s.now, time.Duration(a.Wait))
 		}
 		if a.UnknownCosts > 0 || a.Outage != nil {
-			// Both fields apply only to one process.
+			// These two fields count only within one process.
 			mine := s.edit(a.ID)
 			mine.UnknownCosts, mine.Outage = 0, nil
 		}
 	}
 }
 
-// Charge records the known usage of the interrupted invocations without continuing the run. lost is as
-// in Resume. The agents repeat these invocations when the run is resumed.
+// Charge records the known usage of the interrupted invocations without continuing the run. lost has the
+// same form as for Resume. The agents repeat these invocations when the run is resumed.
 func (s *Step) Charge(lost map[string]Outcome) {
 	for _, a := range s.run.InterruptedAgents() {
 		s.interrupt(s.edit(a.ID), lost[a.ID])
@@ -119,7 +120,7 @@ func (s *Step) openSegment(resumed bool) {
 }
 
 // excludeTime excludes the time idle, which ended at now, from the duration of the execution and its
-// attempt. In this time, no process drove the run, or an agent CLI was being installed.
+// attempt. During that time, no process drove the run, or an agent CLI was being installed.
 func (e *Exec) excludeTime(idle time.Duration, now time.Time) {
 	for _, began := range []*time.Time{&e.Started, &e.AttemptStarted} {
 		if !began.IsZero() {
@@ -153,7 +154,7 @@ func (e *Exec) interruption() *AttemptInterrupted {
 func (a *Agent) prepareRetry() {
 	a.Status, a.Failure, a.NotBefore, a.Wait = Ready, nil, time.Time{}, 0
 	switch e := a.Exec; {
-	case e == nil: // it failed between two states
+	case e == nil: // the agent failed between two states
 	case e.Continue:
 		e.Retries = 0
 	case e.PassedResults != nil && e.Reminder != "" && e.Session != nil: // only a valid move is missing
@@ -162,7 +163,7 @@ func (a *Agent) prepareRetry() {
 		a.Cut, a.Exec = e.EntryLen, nil
 	}
 	if e := a.Exec; e != nil {
-		// The event at the end of the failed execution has reported these costs.
+		// The state_finished event of the failed execution has already reported these costs.
 		e.Spent, e.Models, e.Tokens = Spent{}, nil, nil
 	}
 }

@@ -15,7 +15,7 @@ type Cap struct {
 	MaxUSD    USD    `json:"max_usd"`        // the limit for all these runs
 	BeforeUSD USD    `json:"before_usd"`     // cost of these runs in the 24 hours before the segment began
 	FromUSD   USD    `json:"from_usd"`       // cost of this run when the segment began
-	AllowUSD  USD    `json:"allow_usd"`      // limit for this segment: the rest of MaxUSD, or a share of it
+	AllowUSD  USD    `json:"allow_usd"`      // limit for this segment: the rest of MaxUSD or, in a part of a matrix, a share of that rest
 }
 
 // NewCap returns the Cap for a segment that begins now. before is the cost of all runs in the last 24
@@ -77,8 +77,8 @@ func (o *Options) tightest(total USD) *Cap {
 	return least
 }
 
-// ReachedCap returns the limit on many runs that ended this run, the cost of those runs, and the limit's
-// amount. which is "" if the run is not over budget, or if it has reached its own budget.
+// ReachedCap returns the name of the limit on many runs that ended this run, the cost of those runs, and
+// the limit's amount. The name is "" if the run is not over budget, or if it has reached its own budget.
 func (r *Run) ReachedCap() (which string, spent, limit USD) {
 	l := limits{options: &r.Options, progress: &r.Progress}
 	if c := l.reached(); c != nil && c.Which != budgetOfRun && r.Progress.Status == OverBudget {

@@ -31,8 +31,8 @@ func (u Usage) Plus(v Usage) Usage {
 	return u
 }
 
-// Minus returns u minus v. No count falls below zero. CacheHour is only limited to the remaining cache
-// writes. If no tokens remain, all fields except the model are zero.
+// Minus returns u minus v. No count falls below zero. CacheHour is not reduced by v.CacheHour, only
+// limited to the remaining CacheWrite. If no tokens remain, all fields except the model are zero.
 func (u Usage) Minus(v Usage) Usage {
 	u.Input, u.Output = max(0, u.Input-v.Input), max(0, u.Output-v.Output)
 	u.CacheWrite, u.CacheRead = max(0, u.CacheWrite-v.CacheWrite), max(0, u.CacheRead-v.CacheRead)
@@ -91,9 +91,9 @@ const (
 // reported nothing.
 //
 // An agent CLI that reports tokens but no dollars returns a Cost of kind InTokens without amounts. Its
-// Usage counts the tokens of this process alone: if the CLI continues its count when a conversation
-// is resumed or copied, Usage is the difference between the new count and the count at that time. If
-// the CLI reports dollars for some models only, these models have amounts, and USD is the sum of them.
+// Usage counts the tokens of this process alone. If the CLI continues its count when a conversation is
+// resumed or copied, Usage is the new count minus the count before this process started. If the CLI
+// reports dollars for some models only, these models have amounts, and USD is the sum of them.
 type Cost struct {
 	// Kind is the kind of the cost that the process reported. It is "" if the process reported
 	// nothing valid.
@@ -110,8 +110,9 @@ type Cost struct {
 	// Silent is set if the model sent no output.
 	Silent bool
 	// Unpriced is the number of used tokens that have no price, for an agent CLI that reports no
-	// dollars. Listed is set if the amounts in Usage come from the price list. Rates from other
-	// invocations then don't replace them. The runner sets both fields.
+	// dollars. Listed is set if the CLI's cost is computed from list prices. The ledger then keeps the
+	// list prices in Outcome.Used, and does not replace them by rates from other invocations. The
+	// runner sets both fields.
 	Unpriced int64
 	Listed   bool
 	// RunningTotal is the agent CLI's own total for the conversation. It is set if the CLI

@@ -7,7 +7,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// disk is the file system in which runs are read and saved. Tests replace it by one in which calls fail.
+// disk is the file system in which runs are read and saved. Tests replace it by a fake in which calls fail.
 var disk fileSystem = realDisk{}
 
 // fileSystem contains the file operations that are needed to read and save runs.

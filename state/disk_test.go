@@ -29,7 +29,7 @@ type watchedFile struct {
 	path string
 }
 
-// note records a sync of path. It appends what to the relative path.
+// note records a sync of path. The record is the relative path, followed by the text what.
 func (d *watchedDisk) note(path, what string) {
 	name, err := filepath.Rel(d.dir, path)
 	assert.Check(d.t, err)
@@ -93,7 +93,7 @@ func TestSavedDataIsSynced(t *testing.T) {
 	assert.Check(t, is.DeepEqual(watched.seen, want), "synced by a snapshot and two steps")
 }
 
-// busyDisk simulates another process that saves a run: it calls then after the first read.
+// busyDisk simulates another process that saves a run: after the first read, it calls the function then.
 type busyDisk struct {
 	fileSystem
 	then func()

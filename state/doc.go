@@ -1,8 +1,8 @@
 // Package state defines the state of a run, how each event changes it, and how it is stored in
 // files.
 //
-// Run is a plain value. A Step decides what happens to it without changing it: the Step's Delta is
-// saved first and applied to the Run afterwards. The journal contains the same Deltas, so a run
+// Run is a plain value. A Step decides how the Run changes, but does not change it: the Step's Delta
+// is saved first and applied to the Run afterwards. The journal contains the same Deltas, so a run
 // that is read from its files is built by the same code as the run in memory. Only disk.go, file.go,
 // history.go, journal.go, lock.go and sync_unix.go access the disk. Nothing in this package reads
 // environment variables.
@@ -30,9 +30,9 @@
 // then the folder is synced.
 //
 // The journal is also the history of the run. It begins with a whole run instead of a step. Further
-// whole runs may follow. One is written wherever the earlier lines are not the steps that led to the
-// snapshot, because those steps could not be written or were written on another machine. If the
-// journal exceeds its maximum size, its oldest lines are dropped and a whole run replaces them.
+// whole runs may follow. A whole run is written wherever the earlier lines are not the steps that led
+// to the snapshot, because those steps could not be written or were written on another machine. If
+// the journal exceeds its maximum size, its oldest lines are dropped and a whole run replaces them.
 //
 // # Reading
 //

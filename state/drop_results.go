@@ -36,8 +36,8 @@ func (r *Run) dropOldEndings() {
 	})
 }
 
-// mayDrop reports whether a result can be dropped. Results that are kept are the result of the main
-// agent, which is the result of the run, and results that a join may still deliver.
+// mayDrop reports whether a result can be dropped. The result of the main agent can't be dropped, because
+// it is the result of the run. Nor can a result that a join may still deliver.
 func (r *Run) mayDrop(e Ending) bool {
 	return e.Agent != mainAgent && (!r.Progress.HasJoin || e.Delivered || e.Parent == "")
 }

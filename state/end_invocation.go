@@ -7,7 +7,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// Outcome describes how one invocation ended. Exactly one field of Failure, Problems and Decision
+// Outcome describes how one invocation ended. Exactly one of the fields Failure, Problems and Decision
 // decides how the agent continues. In a state with done_when, a Failure may come together with
 // Problems or a Decision, which describe the message before the failure.
 type Outcome struct {
@@ -84,7 +84,8 @@ type Verification struct {
 	Results []CommandResult // one for each command, in order
 	Changed []string        // protected files that were changed; all except Lost have been restored
 	Lost    []string        // files in Changed that could not be restored
-	// Stopped is the reason why the commands were interrupted, or "". A resume runs them again.
+	// Stopped is the reason why the commands were interrupted; a resume then runs them again. It is ""
+	// if they were not interrupted.
 	Stopped string
 }
 
@@ -105,7 +106,7 @@ func (e *Exec) sessionAfter(entry *Session, o Outcome) *Session {
 		Model: r.Model, Chosen: r.Model != "", RunningTotal: o.Cost.RunningTotal, End: o.Process.End,
 	}
 	if next.CLIID == "" && o.Session != "" && next.BackendName() != protocol.DefaultBackend {
-		// The CLI uses the same id.
+		// The CLI reported no other id, so it uses ID itself.
 		next.CLIID = next.ID
 	}
 	if e.Session != nil {
@@ -121,8 +122,8 @@ func (e *Exec) sessionAfter(entry *Session, o Outcome) *Session {
 	return &next
 }
 
-// undoInvocation drops the current invocation. The next invocation cuts the transcript back to its
-// length before the dropped one.
+// undoInvocation drops the current invocation. Before the next invocation starts, the transcript is cut
+// back to the length that it had before the dropped invocation.
 func (e *Exec) undoInvocation() {
 	if e.Running != nil && e.Running.Length != nil {
 		e.Cut = e.Running.Length

@@ -27,8 +27,8 @@ type Closing struct {
 	Continuing Continuation
 }
 
-// AsFailed returns a Closing that fails the run. It is used in place of a Closing that suspends the run
-// if the run could not be resumed later; why is the reason for that.
+// AsFailed returns a Closing that fails the run. It is used in place of c if c suspends a run that could
+// not be resumed later. why is the reason why the run could not be resumed.
 func (c Closing) AsFailed(why error) Closing {
 	return Closing{Status: Failed, Reason: "the run would be suspended (" + c.Reason + "), but could not be resumed: " + why.Error()}
 }
@@ -102,7 +102,7 @@ func (s *Step) describeWaits() string {
 	return strings.Join(named, ", ")
 }
 
-// Close ends the run, or the current segment of the run, as c says, and emits RunFinished.
+// Close ends the run, or the current segment of the run, as c specifies, and emits RunFinished.
 func (s *Step) Close(c Closing) {
 	p := &s.delta.Progress
 	p.Status, p.Reason, p.Until, p.Hold, p.Continuing = c.Status, c.Reason, c.Until, "", c.Continuing
@@ -110,7 +110,7 @@ func (s *Step) Close(c Closing) {
 		p.Continuations++
 	}
 	limits := s.limits()
-	// A state that exceeded the budget has already added this event, possibly in this step.
+	// This step may already contain the event about the run's own budget.
 	isReported := slices.ContainsFunc(s.delta.Events, func(e Event) bool {
 		b, ok := e.Body.(*Limit)
 		return ok && b.Which == budgetOfRun

@@ -159,8 +159,8 @@ type Checkpoint struct {
 	Store      string `json:"store"`           // name of the store
 	SeqStored  int    `json:"seq_stored"`      // the step up to which the run is stored
 	Bytes      int64  `json:"bytes"`           // number of bytes sent
-	DurationMS int64  `json:"duration_ms"`     // how long the attempt to store it took
-	Error      string `json:"error,omitempty"` // why it was not stored
+	DurationMS int64  `json:"duration_ms"`     // duration of the attempt to store the run
+	Error      string `json:"error,omitempty"` // why the run was not stored
 }
 
 // Limit is emitted when a limit of the run is reached, or nearly reached. Value and Max are in US

@@ -45,8 +45,9 @@ func (x *execution) end(o Outcome) {
 	}
 }
 
-// remind handles a message of the agent that contained no allowed move: it sends a reminder or, if the
-// agent has had all its reminders, fails the agent.
+// remind handles a message of the agent that contained no allowed move. It sends a reminder or, if the
+// agent has had all its reminders, fails the agent. In a state with done_when, askForMove decides; it may
+// also fail only the attempt.
 func (x *execution) remind(o Outcome) {
 	e, reason := x.agent.Exec, messages(o.Problems)
 	switch {

@@ -82,6 +82,6 @@ func (e *Exec) lastVerdict() *NodeAttempt {
 	return e.Verdict
 }
 
-// IsExhausted reports whether an agent failed because its state had no attempts left. The workflow
-// decides whether an agent fails in this case.
+// IsExhausted reports whether fault is the error of an agent that failed because its state had no attempts
+// left. The setting on_exhausted of the state decides whether the agent fails in this case.
 func IsExhausted(fault string) bool { return fault == reasonExhausted }

@@ -25,7 +25,7 @@ type faultyDisk struct {
 	kind    fault
 	forever bool // all later calls fail as well
 	calls   int  // number of calls so far
-	closing bool // closing a file failed after it had been synced
+	closing bool // whether closing a file failed although the file had been synced
 	dies    bool // the process dies in call n, so no later call has an effect
 }
 
@@ -308,7 +308,7 @@ func (d *damagedRun) wantRefusedOrTrue(what string) (seq int) {
 			d.wantTrue(what, step.After())
 		}
 	}
-	// This is not done every time, because taking the lock is slow.
+	// The run is opened only in some cases, because taking the lock is slow.
 	if len(before)%16 == 0 {
 		f, _, openErr := Open(d.dir, "run-1", "me")
 		assert.Check(d.t, is.Equal(openErr == nil, err == nil), "%s: to open it: got %v, to read it: %v", what, openErr, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// values contains the allowed values of fields. The struct tag "is" of a field names the entry.
+// values contains the allowed values of fields. The struct tag "is" of a field names the entry in values.
 var values = map[string][]string{
 	"status":   {string(Running), string(Completed), string(Failed), string(OverBudget), string(OverIterations), string(Suspended), string(Cancelled)},
 	"standing": {string(Ready), string(Busy), string(Stuck), string(Waiting)},

@@ -8,8 +8,8 @@ import (
 // HasWork reports whether a process that resumes the run at the time now would find anything to do, now or
 // within the time hold. If hold is negative, the time is not limited. Work is a state that may start, or a
 // wait that ends, even if the agent then waits for another job. Only a suspended run may have nothing to
-// do: all its agents wait, or it must not be resumed yet. HasWork does not know answers that have not been
-// read, so the caller must check for them.
+// do: all its agents wait, or it must not be resumed yet. HasWork does not consider answers that have not
+// been read, so the caller must check for them.
 func (r *Run) HasWork(now time.Time, h Here, hold time.Duration) bool {
 	p := &r.Progress
 	if p.Status != Suspended {

@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// CopyHistory copies the lines of a journal up to the step last. It leaves out damaged lines and steps
-// after a gap, so the copy is a valid journal.
+// CopyHistory copies the lines of a journal up to the step with the number last. It leaves out damaged
+// lines and steps after a gap, so the copy is a valid journal.
 func CopyHistory(to io.Writer, journal io.Reader, last int) error {
 	seq := 0
 	for e, err := range readEntries(journal) {

@@ -19,9 +19,9 @@ type recording struct {
 	begun map[int]int  // for each execution, the number of the step that started it
 }
 
-// record saves a random run of at most steps steps, with a snapshot from time to time. most is the maximum
-// size of its journal. After each step, the functions in each are called with the directory and the runs
-// before and after the step.
+// record saves a random run with a snapshot from time to time. The run has no more steps than the parameter
+// steps. most is the maximum size of its journal in bytes. After each step, record calls the functions in
+// each with the directory and the runs before and after the step.
 func record(t *testing.T, seed uint64, steps int, most int64, each ...func(dir string, run, next *state.Run)) recording {
 	t.Helper()
 	return recordWith(t, &walker{rnd: rand.New(rand.NewPCG(seed, 7)), now: epoch}, steps, most, each...)

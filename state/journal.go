@@ -71,8 +71,8 @@ func (f *File) Full() bool { return f.journal.appended > max(journalMin, maxGrow
 // the line, because a damaged last line counts as not written.
 func (f *File) appendBeforeSnapshot(r *Run, d *Delta) error {
 	known := f.seq
-	// Without a step, the journal may already contain all steps up to r, for example because r was saved
-	// on another machine.
+	// If d is nil, the journal may already contain all steps up to r, for example because r was saved on
+	// another machine.
 	if d == nil {
 		known = r.Progress.Seq
 	}
@@ -124,7 +124,7 @@ func (f *File) truncateJournal(path string, size int64) error {
 	return f.replace(path, kept, nil)
 }
 
-// scan reads a journal and describes the lines up to the last one whose step is not after seq. rest
+// scan reads a journal and describes its lines up to the last one whose step number is at most seq. rest
 // reports whether more lines follow. A missing file counts as empty.
 func scan(path string, seq int) (j journal, rest bool, err error) {
 	from, _, err := files.Open(path)
@@ -174,8 +174,9 @@ func (f *File) writeLine(what any, seq int) error {
 	return nil
 }
 
-// shorten drops the oldest lines of the journal, so that about half of the maximum size remains. The
-// new first line contains the whole run before the remaining steps. r is the run after the last line.
+// shorten drops the oldest lines of the journal, so that about half of the maximum size remains. A new
+// first line contains the whole run before the remaining steps. If the maximum size is 0, shorten drops
+// all lines. r is the run after the last line.
 func (f *File) shorten(r *Run) error {
 	old := f.journal.file
 	f.journal.file = nil // the file will be replaced
@@ -193,8 +194,8 @@ func (f *File) shorten(r *Run) error {
 }
 
 // newestLines returns the last lines of a journal, after a new line that contains the whole run before
-// them. It drops all lines up to the first step that ends at or after the offset from. r is the run
-// after the journal's last line.
+// them. It drops all lines up to and including the first step whose line ends at or after the byte
+// offset from. r is the run after the journal's last line.
 func newestLines(path string, r *Run, from int64) ([]byte, error) {
 	f, info, err := files.Open(path)
 	if err != nil {

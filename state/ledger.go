@@ -50,7 +50,8 @@ func (e *LedgerEntry) spent() Spent {
 // entry returns the ledger entry for an agent's invocation that has ended. Its cost is the amount that
 // the process reported, plus an estimate for the tokens in o.Used, which the report does not include.
 // If the process reported nothing, its cost is the estimate alone, or zero if the model sent nothing. In
-// all other cases the cost is unknown. The entry counts tokens without a price in Unpriced.
+// all other cases, and if there are fees of an unknown amount, the kind of the cost is Unknown. The entry
+// counts tokens without a price in Unpriced.
 func (l ledger) entry(a *Agent, o Outcome) LedgerEntry {
 	entry := LedgerEntry{N: a.Exec.Running.N, Agent: a.ID, State: a.State, Session: a.Exec.Running.SessionID, Unpriced: o.Cost.Unpriced}
 	if o.Session != "" {

@@ -33,8 +33,8 @@ func (l limits) overBudget() string {
 }
 
 // reached returns the limit on cost that ends the run, or nil. If an agent CLI stopped because it had
-// spent its share of the rest, the tightest limit counts as reached. The run's own budget is reached only
-// when the cost exceeds it, and other limits when nothing is left.
+// spent its share of the remaining budget, the tightest limit counts as reached. The run's own budget is
+// reached only when the cost exceeds it. Other limits are reached when nothing is left.
 func (l limits) reached() *Cap {
 	total := l.progress.TotalUSD
 	if own := l.options.ownBudget(); own != nil && total > own.MaxUSD {
@@ -53,7 +53,8 @@ func (l limits) overIterations() bool {
 	return limit > 0 && l.ownExecutions() >= limit
 }
 
-// blocked reports whether nothing may start: no execution, reminder, retry or further attempt.
+// blocked reports whether nothing may start: no execution, reminder, retry or further attempt. Only
+// done_when commands may still run.
 func (l limits) blocked() bool {
 	return l.progress.Hold != "" || l.reached() != nil
 }

@@ -18,7 +18,7 @@ import (
 // LockedError is returned if another process holds the lock of a run.
 type LockedError struct {
 	ID     string
-	Holder string // the line that the process wrote to the holder file; "" if the file is missing
+	Holder string // the content of the holder file, which names the process; "" if the file can't be read
 }
 
 // Error implements error.
@@ -33,7 +33,7 @@ func HolderLine(pid int, host string, since time.Time) string {
 
 // Driver is the process that drives a run.
 type Driver struct {
-	PID  int    `json:"pid"` // id of the process; 0 if the process has not written its line
+	PID  int    `json:"pid"` // id of the process; 0 if the process has not written its line to the holder file yet
 	Host string `json:"host"`
 }
 
@@ -101,9 +101,9 @@ func checkLock(path string) error {
 
 // These times limit how long to wait for a lock that another process holds.
 const (
-	// lockTimeout applies if the holder file names no living process. Either the holder has not
-	// written its line yet, or it has died. A child that the holder was starting when it died, between
-	// fork and exec, keeps the lock for a few milliseconds.
+	// lockTimeout applies if the holder file names no living process. Either the holder has not written
+	// its line yet, or it has died. If it died while it was starting a child, the child keeps the lock
+	// for a few milliseconds, between fork and exec.
 	lockTimeout = 5 * time.Second
 	// livingLockTimeout applies if the holder may be alive. It is not zero, because FindDriver in
 	// another process also takes the lock for a moment. lockPoll is the time between two attempts.

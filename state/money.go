@@ -89,7 +89,8 @@ func (s Spent) ExactString() string {
 	return "$" + s.USD.String()
 }
 
-// Dollars returns the rounded amount: to cents from one dollar up, to hundredths of a cent below.
+// Dollars returns the rounded amount. An amount of at least one dollar is rounded to cents, and a smaller
+// amount to hundredths of a cent.
 func (u USD) Dollars() string {
 	step, decimals := Dollar/10_000, 4
 	if u+step/2 >= Dollar {

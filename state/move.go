@@ -38,7 +38,7 @@ func (s *Step) follow(a *Agent, d protocol.Decision, exec int) {
 		if a.Parent != "" { // a join may deliver the result of this agent
 			e.Parent, e.N = a.Parent, a.N
 		}
-		// The files of a part are merged, even from directories in which no agent works any more.
+		// The part's files are merged later, even files in directories in which no agent works any more.
 		if s.part != nil {
 			e.Dir = a.Dir
 		}

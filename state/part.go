@@ -17,8 +17,8 @@ const MaxParts = 256
 // maxEarlier is the maximum number of parts of earlier matrices that a run remembers.
 const maxEarlier = 1024
 
-// PartStart is the progress of a run when a part began. In the part's own run, the part itself has
-// created everything with a larger number.
+// PartStart is the progress of a run when a part began. In the part's own run, everything with a larger
+// number was created by the part itself.
 type PartStart struct {
 	Progress
 	Ended int `json:"ended"` // number of results in Run.Ended at that time
@@ -63,8 +63,8 @@ func (s *Step) HandOver(job string, maxJobs int) {
 	s.delta.Parts = &parts
 }
 
-// withCurrentAgents returns the part without the agents that no longer wait for a job. The other agents
-// have their current numbers. If a job of an earlier matrix is run again, it runs these agents.
+// withCurrentAgents returns the part without the agents that no longer wait for a job, and gives the other
+// agents their current numbers. If a job of an earlier matrix is run again, it runs these other agents.
 func (p Part) withCurrentAgents(now map[string]Handover) Part {
 	var agents []Handover
 	for _, a := range p.Agents {

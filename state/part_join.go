@@ -144,10 +144,10 @@ func (p *Part) stillWaiting(r *Run) map[string]bool {
 	return given
 }
 
-// finish computes the totals of the merged run. It gives new numbers to agents of parts that stored
-// nothing. If their job stores its work later, that work is not merged. finish returns a *PartConflict if
-// two agents have the same name, which can happen because an agent's name is made of its parent's name
-// and the beginning of a state's name.
+// finish computes the totals of the merged run. It increases the handover number of the agents of parts
+// that stored nothing, so that work that their job stores later is not merged. finish returns a
+// *PartConflict if two agents have the same name, which can happen because an agent's name is made of its
+// parent's name and the beginning of a state's name.
 func (m *merge) finish() error {
 	r, names := m.run, map[string]int{}
 	for _, a := range r.Agents {

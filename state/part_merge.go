@@ -16,8 +16,9 @@ type partMerge struct {
 	taken  map[string]bool // ids of the part's agents that Join takes from this part
 }
 
-// takes reports whether the agent with this id and number is taken from this part. This is the case if
-// it is in o.taken, or if a taken agent forked it after the part began, which its number n shows.
+// takes reports whether Join takes the agent id from this part. It does if id is in o.taken, or if the
+// agent descends from an agent in o.taken and was created after the part began. n is the agent's creation
+// number, which shows whether it was.
 func (o *partMerge) takes(id string, n int) bool {
 	if o.taken[id] {
 		return true
@@ -30,8 +31,9 @@ func (o *partMerge) takes(id string, n int) bool {
 	return false
 }
 
-// addAgents removes the agents that were handed over, and adds the agents as the part left them. This
-// includes agents that were created in the part.
+// addAgents replaces the agents that were handed over by the agents that remain at the end of the part's
+// run, including agents that were created in the part. It also takes the field Last from the part's run
+// if the part contained main.
 func (o *partMerge) addAgents() {
 	o.run.Agents = slices.DeleteFunc(o.run.Agents, func(a *Agent) bool { return o.taken[a.ID] })
 	for _, a := range o.from.Agents {
@@ -63,7 +65,7 @@ func (o *partMerge) agent(from *Agent) *Agent {
 		a.Waits.Question.Number = renumber(q.Number, o.start.Questions, o.merged.Questions)
 	}
 	if a.Status == Stuck {
-		// It failed in the part. It waits for its job again, which will begin the state anew.
+		// The agent failed in the part. It waits for its job again, and that job begins the state anew.
 		why := a.Failure.Message
 		if a.Exec != nil {
 			a.Cut, a.Exec = a.Exec.EntryLen, nil
@@ -73,15 +75,15 @@ func (o *partMerge) agent(from *Agent) *Agent {
 		a.Waits = &WaitCondition{For: ForJob, Since: stamp(o.Now), Job: cmp.Or(o.JobOf(a.State), o.part.Job), Error: why}
 		o.waitEvents = append(o.waitEvents, Event{Time: stamp(o.Now), Agent: a.ID, State: a.State, Body: a.Waits.event()})
 	}
-	// A job that runs this part later has an old number, so its work will not be merged.
+	// If a job runs this part again later, that job has the agent's old number, so its work is not merged.
 	if i := slices.IndexFunc(o.part.Agents, func(h Handover) bool { return h.Agent == a.ID }); i >= 0 {
 		a.Handovers = max(a.Handovers, o.part.Agents[i].Number+1)
 	}
 	return a
 }
 
-// renumber converts a number in the part's run to a number in the merged run. Numbers up to began stay the
-// same. Larger numbers were assigned in the part, and continue after the number at.
+// renumber converts a number in the part's run to a number in the merged run. A number that is not above
+// began stays the same. Larger numbers were assigned in the part; began+1 becomes at+1, and so on.
 func renumber(n, began, at int) int {
 	if n > began {
 		return n - began + at
@@ -89,8 +91,8 @@ func renumber(n, began, at int) int {
 	return n
 }
 
-// addEnded adds the agents that ended in the part, which the last entries of Ended in its run describe. It
-// also marks the results that joins in the part delivered.
+// addEnded adds the results of the agents that ended in the part. These are the entries that the part's
+// run added to Ended. addEnded also marks the earlier results that joins in the part have delivered.
 func (o *partMerge) addEnded() {
 	var delivered []string
 	for _, e := range o.from.Ended[:o.start.Ended] {

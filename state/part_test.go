@@ -39,7 +39,7 @@ func matrixRun(t *testing.T, n int) *play {
 	return p
 }
 
-// handOver hands the waiting agents over to at most most jobs, and returns the parts.
+// handOver divides the waiting agents among jobs and returns the parts. most is the maximum number of jobs.
 func (p *play) handOver(most int) []state.Part {
 	p.t.Helper()
 	p.do(func(s *state.Step) {

@@ -28,7 +28,7 @@ type play struct {
 	flow     *protocol.Workflow
 }
 
-// newPlay begins a run. If change is not nil, it may change the run's options before that.
+// newPlay begins a run. If change is not nil, newPlay first calls it to change the run's options.
 func newPlay(t *testing.T, change func(*state.Options)) *play {
 	t.Helper()
 	p := &play{t: t, run: newRun(), now: epoch, policies: map[string]protocol.Policy{}}
@@ -54,8 +54,8 @@ func (p *play) do(f func(*state.Step)) {
 	p.run, p.events = next, append(p.events, next.Events...)
 }
 
-// resume simulates a new process that resumes the saved run. change may be nil. used is the usage that the
-// transcripts of interrupted invocations contain.
+// resume simulates a new process that resumes the saved run. If change is not nil, it changes the run's
+// options. used is the usage that the transcripts of interrupted invocations contain.
 func (p *play) resume(change func(*state.Options), used ...state.ModelCost) {
 	p.t.Helper()
 	p.do(func(s *state.Step) {

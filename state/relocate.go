@@ -2,9 +2,9 @@ package state
 
 import "reflect"
 
-// Relocate returns a copy of the run for another machine. where converts the path of a directory. The
-// agents' messages and variables stay unchanged, even if they contain paths. The copy shares no memory
-// with r.
+// Relocate returns a copy of the run for another machine. The function where returns the path that a
+// directory has on that machine. The agents' messages and variables stay unchanged, even if they contain
+// paths. The copy shares no memory with r.
 func (r *Run) Relocate(where func(string) string) (*Run, error) {
 	data, err := r.Encode()
 	if err != nil {

@@ -31,11 +31,11 @@ func (x *execution) endFailed(o Outcome) {
 		x.emit(&Retry{N: e.Retries, Error: f.Message, BackoffMS: wait.Milliseconds()})
 	case x.state.Policy.Convergence != nil && e.getsVerdict(&f, o):
 		x.awaitVerdict(o)
-		// The conversation is unknown, so the next attempt can't continue it.
+		// If the CLI reported no id for the conversation, the next attempt can't continue the conversation.
 		if o.Session == "" {
 			e.Session = nil
 		}
-		// All further attempts may fail in the same way.
+		// The service keeps failing, so all further attempts may fail in the same way.
 		if f.Class == Service {
 			e.LastingFailure = &AgentFailure{Class: string(f.Class), Message: f.Message}
 		}
@@ -44,8 +44,9 @@ func (x *execution) endFailed(o Outcome) {
 	}
 }
 
-// reachUsageLimit makes the agent wait until the usage limit ends, if the end is known and at most hold
-// away. Other agents continue. Otherwise nothing new starts until the run is resumed.
+// reachUsageLimit makes the agent wait until the usage limit ends, if the end is known and not further
+// away than hold. A negative hold allows any wait. Other agents continue. If the agent does not wait,
+// nothing new starts until the run is resumed.
 func (x *execution) reachUsageLimit(f Failure, hold time.Duration) {
 	a, left := x.agent, f.Reset.Sub(x.now)
 	a.Exec.undoInvocation()

@@ -70,8 +70,8 @@ type Run struct {
 	// Forgotten counts the ended agents whose results have been dropped from Ended.
 	Forgotten int `json:"forgotten,omitempty"`
 
-	// Last is the conversation with which the agent main ended. It is set only if the run records
-	// it so that a comment can start another run that continues there; see KeepLastConversation.
+	// Last is the conversation with which the agent main ended. It is set only if the run records it,
+	// so that a comment can start another run that continues the conversation; see KeepLastConversation.
 	Last *LastConversation `json:"last,omitempty"`
 	// Parts are the groups of agents that the last step handed over to the jobs of a matrix. Parts
 	// of earlier matrices follow if they may still run. The run of a part contains only that part.
@@ -368,8 +368,8 @@ type Ending struct {
 	Result Text   `json:"result"`
 	// Error is the reason why the agent failed. It is set only if a join has delivered the failure.
 	Error string `json:"error,omitempty"`
-	// Parent is the agent that forked this agent, and N is this agent's Agent.N. Both are empty for
-	// main. Delivered is set if a join has delivered the result.
+	// Parent is the agent that forked this agent, and N is this agent's Agent.N. For main, Parent is
+	// empty and N is 0. Delivered is set if a join has delivered the result.
 	Parent    string `json:"parent,omitempty" is:"agent?"`
 	N         int    `json:"n,omitempty"`
 	Delivered bool   `json:"delivered,omitempty"`

@@ -6,13 +6,13 @@ import (
 )
 
 // SetExclusive keeps the agents for which isExclusive returns true from running together with others.
-// While any of them is ready or running, Next returns no other agent.
+// While any of them can start or is running, Next returns no other agent.
 func (s *Step) SetExclusive(isExclusive func(*Agent) bool) { s.isExclusive = isExclusive }
 
 // Next returns the agent that may start next at the time of the step. It returns false if no agent may.
-// Agents in a state execution come first, then agents whose pause is over, then agents that begin a new
-// execution. Agents that begin a new execution take turns in order of creation. If nothing may start,
-// done_when commands still run. busy is the number of agents that are running.
+// Agents that continue an execution without a pause come first, then agents whose pause in an execution is
+// over, then agents that begin a new execution. The latter take turns in order of creation. If the run is
+// blocked, only done_when commands start. busy is the number of agents that are running.
 func (s *Step) Next(busy int) (*Agent, bool) {
 	if busy >= s.Options().MaxParallel {
 		return nil, false

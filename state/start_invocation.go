@@ -31,7 +31,7 @@ func (a *Agent) Plan(st *protocol.State, cli CLI) Plan {
 		return p
 	}
 	p.Backend = cli.Name
-	// A follow-up of a run that has ended may continue a conversation of another agent CLI.
+	// The first prompt of a follow-up may use another agent CLI than the conversation of the previous run.
 	followsUp := a.Branch && len(a.Stack) == 0
 	if followsUp && p.Mode == Branch && p.Session.BackendName() != cli.Name {
 		return Plan{Mode: Fresh, Backend: cli.Name, Note: fmt.Sprintf(

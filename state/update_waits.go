@@ -15,8 +15,8 @@ type Here struct {
 	Part []string
 	// NewToken returns 32 random hex digits. If it is nil, questions get no token.
 	NewToken func() string
-	// HasRead reports whether all answers that were given before a time have been read. A question
-	// does not time out earlier. HasRead is nil if answers can't arrive.
+	// HasRead reports whether all answers that were given before a time have been read. A question does
+	// not time out before HasRead is true for its timeout. HasRead is nil if answers can't arrive.
 	HasRead func(time.Time) bool
 	// HasJoin is set if the workflow has a state that may join, so that results must be kept.
 	HasJoin bool

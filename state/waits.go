@@ -42,11 +42,11 @@ type Question struct {
 	// TimeoutNext is the agent's next state if the question times out at WaitCondition.Until. It is
 	// empty if the question has no timeout.
 	TimeoutNext string   `json:"timeout_next,omitempty" is:"file?"`
-	Where       int      `json:"where,omitempty"`     // issue or pull request in which to ask; 0 means the issue or pull request of the run's event
+	Where       int      `json:"where,omitempty"`     // number of the issue or pull request in which to ask; 0 means the issue or pull request of the run's event
 	From        []string `json:"from,omitempty"`      // logins of users who may answer; if nil, every user who may start the run
 	Untrusted   bool     `json:"untrusted,omitempty"` // true if From may include a stranger, for example the author of the issue
 	// Token is 32 random hex digits in the comment that asks the question. Comment is the id of that
-	// comment. It is 0 before the comment is posted.
+	// comment, or 0 until the comment is posted.
 	Token   string `json:"token,omitempty" is:"token?"`
 	Comment int64  `json:"comment,omitempty"`
 }
@@ -58,8 +58,8 @@ type Continuation string
 // The values of Continuation.
 const (
 	Continues  Continuation = "dispatch"    // the action starts its workflow again
-	NoProgress Continuation = "no_progress" // it does not, because no agent made progress in this segment of the run
-	TooOften   Continuation = "too_often"   // it does not, because it has done so too often in a row
+	NoProgress Continuation = "no_progress" // not started again, because no agent made progress in this segment of the run
+	TooOften   Continuation = "too_often"   // not started again, because the action has started it too often in a row
 )
 
 // LastConversation is the conversation and the directory with which the agent main ended. It is

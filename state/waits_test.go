@@ -36,7 +36,7 @@ func ask(to, text string) protocol.Move {
 	return protocol.Move{Verb: protocol.Ask, To: to, Question: &protocol.Question{Text: text}}
 }
 
-// askFor returns a move that asks a question. If the question times out after wait, C.md follows.
+// askFor returns a move that asks a question with the timeout wait. After the timeout, C.md follows.
 func askFor(wait time.Duration) protocol.Move {
 	m := ask("B.md", "Shall I?")
 	m.Question.Timeout, m.Question.TimeoutNext = wait, "C.md"

@@ -5,11 +5,11 @@
 //	P-2   a step that was not committed is repeated at most once for each crash, and the log shows it
 //	P-3   the agents are exactly the agents that committed forks created
 //	P-4   each call returns once, and each result arrives once, byte for byte
-//	P-5   each agent process has one entry in the ledger, which adds up and never shrinks
+//	P-5   each agent process has one entry in the ledger, whose entries add up and never disappear
 //	P-6   generations of checkpoints only grow, and a restore takes the newest
 //	P-7   the last good state is never removed, neither on disk nor in the store
 //	P-8   an invalid state is never written
-//	P-9   each segment of a run ends once in the log, with the status in the state
+//	P-9   each segment of a run ends once in the log, with the status in the saved run
 //	P-10  no process, no temporary file and no readable secret in encrypted data remains
 //
 // The invariants also apply to waits: an agent that waits runs nothing (P-1), and each wait ends once

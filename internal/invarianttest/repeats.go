@@ -23,8 +23,8 @@ func runCounts(effects []Effect) map[place]int {
 	return n
 }
 
-// announced returns, for each agent and state, how many invocations the log announces. It counts only
-// invocations announced by events with a number above after.
+// announced returns, for each agent and state, how many invocations the log announces. It ignores events
+// whose number is not larger than the number after.
 func announced(events []state.Event, after int) map[place]int {
 	n, known, closed := map[place]int{}, map[place]*pending{}, false
 	for _, e := range events {

@@ -71,7 +71,7 @@ func (f *findings) listing(i int, all []StoredCheckpoint, listing StoreListing) 
 }
 
 // replaced reports whether a run was replaced by a later run with the same key. id is the name that
-// chainOf returned for the run, and there are the checkpoints that still exist.
+// chainOf returned for the run. The slice there contains the indexes of the checkpoints that still exist.
 func replaced(all []StoredCheckpoint, id string, there []int) bool {
 	last := 0
 	for i, s := range all {

@@ -6,7 +6,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// walker is an agent's place in the workflow, and what else the log says about the agent.
+// walker describes an agent's place in the workflow, and what else the log shows about the agent.
 type walker struct {
 	at     string     // the state of the agent
 	stack  []string   // return stack
@@ -88,7 +88,8 @@ func (w *walk) take(e state.Event) {
 }
 
 // start checks the event that follows a fork, which must be agent_started, and adds the new agent to the
-// walk. It also checks an agent_started that follows no fork. b is nil if the event is another one.
+// walk. It also checks an agent_started that follows no fork. b is the body of e, or nil if e is not an
+// agent_started.
 func (w *walk) start(e state.Event, b *state.AgentStarted) {
 	fork := w.fork
 	w.fork = nil
@@ -104,7 +105,8 @@ func (w *walk) start(e state.Event, b *state.AgentStarted) {
 	w.agents[e.Agent] = &walker{at: e.State}
 }
 
-// wrong reports an event that contradicts the earlier events about the agent a, if is is true.
+// wrong reports that the event e contradicts the earlier events about the agent a. It reports nothing if
+// its second argument is false.
 func (w *walk) wrong(id string, is bool, e state.Event, a *walker) {
 	if is {
 		w.f.add(id, "event %d, %s of %s at %s: according to the log, its position is %+v", e.Seq, e.Body.Type(), e.Agent, e.State, *a)

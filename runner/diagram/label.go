@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxName is the maximum number of characters of a label's text. Longer texts lose their middle.
+// maxName is the maximum number of characters of a label's text. Longer texts are cut in the middle.
 const maxName = 40
 
 // label escapes a text for a quoted Mermaid label. Mermaid interprets labels in its own syntax,

@@ -21,7 +21,7 @@ type Move struct {
 	Kind     Kind
 }
 
-// Agent says at which state an agent is. It is only used for agents that have not ended.
+// Agent describes at which state an agent is. Only agents that have not ended are listed.
 type Agent struct {
 	State    string
 	IsFailed bool

@@ -87,8 +87,8 @@ func (r *Reporter) fail(s *span, x *report.Exec) {
 	}
 }
 
-// endExecs completes the spans of the executions in r.ended, because the model has received all
-// events about them.
+// endExecs completes the spans of the executions in r.ended. It must not be called before the model has
+// received the transitions that follow these executions.
 func (r *Reporter) endExecs() {
 	for _, x := range r.ended {
 		s := newSpan(r.trace.ExecSpan(x.Agent, x.N), r.trace.RunSpan(), "script "+shown(x.State), x.Started)

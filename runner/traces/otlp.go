@@ -97,8 +97,8 @@ func boolAttr(name string, value bool) attribute {
 	return attribute{name, map[string]any{"boolValue": value}}
 }
 
-// newSpan returns a span with the ids in of, which is a child of the span below. If below is the
-// zero value, the span has no parent.
+// newSpan returns a span with the given name, start and ids. The parameter of contains its ids, and the
+// parameter below the ids of its parent. If below is the zero value, the span has no parent.
 func newSpan(of, below state.SpanRef, name string, began time.Time) *span {
 	return &span{TraceID: of.Trace, ID: of.Span, Parent: below.Span, Name: name, Kind: kindInternal, Start: began.UnixNano()}
 }

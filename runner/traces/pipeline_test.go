@@ -50,7 +50,7 @@ func answer(status int, body string, header ...string) *http.Response {
 	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))}
 }
 
-// never answers a request only when it is cancelled, like a collector that hangs.
+// never imitates a collector that hangs: it returns only when the request is cancelled.
 func never(r *http.Request, _ int) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()

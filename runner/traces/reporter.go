@@ -29,8 +29,8 @@ type Options struct {
 	Now  time.Time
 	// Model is the model of the run. Each event must be added to it before it is reported.
 	Model *report.Model
-	// Note is called with a line if the configured protocol is not supported. Close calls it with a
-	// line if spans were lost.
+	// Note is called with a line for the user if the configured protocol is not supported, and by Close
+	// if spans were lost.
 	Note func(string)
 
 	transport http.RoundTripper // for tests; nil means the default transport
@@ -120,8 +120,9 @@ func (r *Reporter) begin(run *state.Run, resumed bool, s *settings) {
 	}
 }
 
-// linkToOriginal links a span of a rerun to the corresponding span of the original run. It does
-// nothing if the run is not a rerun or if the original run was not exported.
+// linkToOriginal links a span of a rerun to the corresponding span of the original run, which the
+// function of returns for the original trace. It does nothing if the run is not a rerun or if the
+// original run was not exported.
 func (r *Reporter) linkToOriginal(s *span, of func(state.Trace) state.SpanRef) {
 	if r.original != nil && r.original.Trace != "" {
 		s.link(of(state.Trace{ID: r.original.Trace}))
@@ -246,8 +247,7 @@ func (r *Reporter) stop(e state.Event, b *state.RunFinished) {
 	r.out.close()
 }
 
-// Tick completes the spans of ended executions whose transition was not reported, because there is
-// none.
+// Tick completes the spans of ended executions. Report does this only when another event follows.
 func (r *Reporter) Tick(time.Time) error {
 	r.endExecs()
 	return nil
