@@ -11,7 +11,7 @@ import (
 type CLI struct {
 	Name string // an element of protocol.Backends
 	// AcceptsSessionID is set if a new conversation gets the id that raymond chose. Otherwise the CLI
-	// reports its own id, or none.
+	// chooses the id, and may report it or not.
 	AcceptsSessionID bool
 }
 

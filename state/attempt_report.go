@@ -10,7 +10,7 @@ import (
 // maxReport is the maximum size in bytes of a report on a failed attempt.
 const maxReport = 16 << 10
 
-// Report describes a failed attempt to the agent that tries again. It has at most 16 KiB, which all
+// Report describes a failed attempt to the agent that tries again. The text has at most 16 KiB, which all
 // failed commands share. The output of commands is fenced and labelled as data, because the agent must
 // not follow it as instructions.
 func (n *NodeAttempt) Report(maxAttempts int) string {

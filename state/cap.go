@@ -64,7 +64,7 @@ func (o *Options) Remaining(total USD) USD {
 	return MaxUSD
 }
 
-// tightest returns the limit under which the run may spend least, or nil if there is none. If the budget
+// tightest returns the limit under which the run may spend least, or nil if it has no limit. If the budget
 // of the run and another limit allow the same amount, it returns the other limit.
 func (o *Options) tightest(total USD) *Cap {
 	least := o.ownBudget()

@@ -108,8 +108,8 @@ func (d *busyDisk) read(path string) ([]byte, error) {
 	return data, err
 }
 
-// TestRunIsReadWhileItIsSaved checks that Read returns a run that is at least as new as when it began to
-// read, even if another process writes a new snapshot after one file was read and before the other.
+// TestRunIsReadWhileItIsSaved checks that Read returns a run that is at least as new as when Read began,
+// even if another process writes a new snapshot after Read has read one file and before it reads the other.
 func TestRunIsReadWhileItIsSaved(t *testing.T) {
 	for steps := range 4 { // number of steps after the new snapshot
 		dir := t.TempDir()

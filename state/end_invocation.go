@@ -11,7 +11,7 @@ import (
 // decides how the agent continues. In a state with done_when, a Failure may come together with
 // Problems or a Decision, which describe the message before the failure.
 type Outcome struct {
-	Session string // id of the conversation, as the agent CLI reported it; "" if it reported none
+	Session string // id of the conversation, as the agent CLI reported it; "" if the CLI reported no id
 	Model   string // name of the model that answered, as the agent CLI reported it
 	Cost    Cost
 	// Used contains the tokens that Cost does not include, with their list prices if known. They
@@ -35,7 +35,7 @@ type Outcome struct {
 // Process describes the process of an invocation.
 type Process struct {
 	CLI      string        // name, version and path of the agent CLI; "" if unknown, and for scripts
-	CLIID    string        // the CLI's own id of the conversation, if it differs from Outcome.Session; "" if it reported none
+	CLIID    string        // the CLI's own id of the conversation, if it differs from Outcome.Session; "" if the CLI reported no id
 	End      *int64        // length of the transcript in bytes; nil if unknown
 	Prepared time.Duration // how long the invocation waited for the agent CLI to be installed
 	ExitCode int           // -1 if a signal ended the process, or it never started
@@ -60,8 +60,8 @@ func (s *Step) End(id string, st *protocol.State, o Outcome) {
 	a := s.edit(id)
 	x := s.execution(a, st)
 	if st.Kind == protocol.Prompt {
-		// A failed invocation doesn't count as one whose cost is unknown: an agent CLI that crashes
-		// can't report its cost, and MaxRetries limits how often it may crash.
+		// UnknownCosts does not count failed invocations: an agent CLI that crashes can't report its
+		// cost, and MaxRetries limits how often the CLI may crash.
 		if s.charge(a, o) {
 			a.UnknownCosts = 0
 		} else if o.Failure == nil {

@@ -33,7 +33,7 @@ func (c Closing) AsFailed(why error) Closing {
 	return Closing{Status: Failed, Reason: "the run would be suspended (" + c.Reason + "), but could not be resumed: " + why.Error()}
 }
 
-// Closing decides how the run ends. Call it only in a step in which no process is running and none can
+// Closing decides how the run ends. Call it only in a step in which no process is running or can
 // start. stop is nil if nothing requested an early end.
 func (s *Step) Closing(stop *Stop) Closing {
 	if count(s.Agents(), isAny) == 0 {
@@ -84,8 +84,8 @@ func (p *Progress) continuing(limit int) Continuation {
 // maxNamed is the maximum number of waits that the reason for a suspension lists.
 const maxNamed = 3
 
-// describeWaits lists the waiting agents and their waits. It leaves out agents that wait for other
-// agents, because the waits of those other agents are in the list.
+// describeWaits lists at most maxNamed waiting agents and their waits, and counts further ones. It ignores
+// agents that wait for other agents, because it lists the waits of these other agents.
 func (s *Step) describeWaits() string {
 	var named []string
 	for a := range s.members() {
@@ -134,9 +134,10 @@ func (s *Step) Close(c Closing) {
 	s.emit(nil, done)
 }
 
-// outcomeOf returns the fields "outcome" and "detail" of the event run_finished. A completed run is
-// "clean", or "clean_with_flake" if a state needed more than one attempt. A failed run is "partial" if
-// some agents ended with a result, and "catastrophic" if not.
+// outcomeOf returns the fields "outcome" and "detail" of the event run_finished. The outcome of a completed
+// run is "clean", or "clean_with_flake" if a state needed more than one attempt. Otherwise the outcome is
+// the status. The detail of a failed run is "partial" if some agents ended with a result, and "catastrophic"
+// if not. Other runs have no detail.
 func outcomeOf(p *Progress, someResults bool) (outcome, detail string) {
 	switch p.Status {
 	case Completed:

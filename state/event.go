@@ -13,7 +13,7 @@ type Event struct {
 	Time  time.Time // UTC, truncated to milliseconds
 	Agent string    // name of the agent; empty if the event is about the whole run
 	State string    // file name of the agent's state; empty if Agent is empty
-	// Exec is the number of the state execution to which the event belongs, or 0 if it belongs to none.
+	// Exec is the number of the event's state execution, or 0 if the event belongs to no execution.
 	// Executions are numbered from 1 in the order in which they start. Resumes continue the count.
 	Exec int
 	Body Body

@@ -18,7 +18,7 @@ type envelope struct {
 	WorkflowID string `json:"workflow_id,omitempty"` // id of the run; absent in a state file
 	Agent      string `json:"agent,omitempty"`       // name of the agent; absent if the event is about the whole run
 	State      string `json:"state,omitempty"`       // file name of the agent's state; absent without agent
-	Exec       int    `json:"exec,omitempty"`        // number of the state execution, in the order in which executions start; absent if the event belongs to none
+	Exec       int    `json:"exec,omitempty"`        // number of the state execution, in the order in which executions start; absent if the event belongs to no execution
 }
 
 // timeFormat is RFC 3339 in UTC with milliseconds.

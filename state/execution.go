@@ -92,7 +92,7 @@ func (x *execution) finish(o Outcome, next *Session) {
 	x.step.follow(a, o.Decision, exec)
 }
 
-// cause returns the value of Agent.By for the states that follow this one.
+// cause returns the value of Agent.By for the states that agents enter because of this execution.
 func (x *execution) cause() string {
 	if x.state.Kind == protocol.Script {
 		return "script " + x.agent.State
@@ -157,7 +157,7 @@ func (x *execution) failUnpriced() {
 // emit adds an event about the agent in its current state.
 func (x *execution) emit(body Body) { x.step.emit(x.agent, body) }
 
-// messages joins the messages of problems in one line.
+// messages joins the problems' messages into one line.
 func messages(problems []protocol.Problem) string {
 	text := ""
 	for i, p := range problems {

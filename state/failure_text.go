@@ -55,7 +55,7 @@ func reasonOf(a *Agent, fault string, last *NodeAttempt) string {
 	return text
 }
 
-// codes are the codes with which faults in events can begin.
+// codes are the codes with which the errors in events can begin.
 var codes = []string{reasonExhausted, reasonProtected, reasonNoTag}
 
 // WithoutCode removes the code in parentheses from the end of a run's Reason.

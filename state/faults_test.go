@@ -50,7 +50,7 @@ func (d *faultyDisk) fails() bool {
 	return d.calls == d.n || d.forever && d.calls > d.n
 }
 
-// isDead reports whether the process died in an earlier call, so that the current one has no effect.
+// isDead reports whether the process died in an earlier call, so that the current call has no effect.
 func (d *faultyDisk) isDead() bool { return d.dies && d.calls > d.n }
 
 // do makes a call, which may fail.

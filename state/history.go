@@ -200,7 +200,7 @@ var ErrNeverStarted = errors.New("the run has no such state execution")
 // NotInHistoryError is returned if the history no longer contains the step that started an execution.
 type NotInHistoryError struct {
 	Exec   int
-	Oldest int // number of the first later execution whose step is stored; 0 if none is stored
+	Oldest int // number of the first later execution whose step is stored; 0 if no later step is stored
 }
 
 // Error implements error.

@@ -18,8 +18,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// A new snapshot is due if the steps after the last one exceed both maxGrowth times its size and
-// journalMin bytes. The cost of snapshots therefore stays in proportion to the number of bytes
+// A new snapshot is due if the steps after the last snapshot exceed both maxGrowth times that snapshot's
+// size and journalMin bytes. The cost of snapshots therefore stays in proportion to the number of bytes
 // appended.
 const (
 	maxGrowth  = 8

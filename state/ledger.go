@@ -90,7 +90,8 @@ func (l ledger) entry(a *Agent, o Outcome) LedgerEntry {
 const minListShare = 10
 
 // estimate sets the cost of each model's tokens. It uses the rate from the exact entries of this run, or
-// the list price in used if that rate is not plausible. It leaves out models without either.
+// the list price in used if that rate is not plausible. It leaves out a model that has neither a plausible
+// rate nor a list price.
 func (l ledger) estimate(used []ModelCost) []ModelCost {
 	var priced []ModelCost
 	for _, u := range used {

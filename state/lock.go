@@ -53,7 +53,7 @@ func (d Driver) mayBeAlive() bool {
 	return d.PID > 0 && (err != nil || d.Host != host || !processes.IsDead(d.PID))
 }
 
-// FindDriver returns the process that drives a run, or nil if there is none. It writes nothing, and does
+// FindDriver returns the process that drives a run, or nil if no process does. It writes nothing, and does
 // not keep other processes from driving the run.
 func FindDriver(dir, id string) (*Driver, error) {
 	path := filepath.Join(dir, id+".lock")

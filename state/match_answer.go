@@ -3,8 +3,8 @@ package state
 import "strings"
 
 // MatchAnswer returns the answer that text gives to the question. If the question has choices, the answer
-// is the choice that equals text, ignoring case and surrounding spaces. If none does, MatchAnswer returns
-// false. Without choices, every text is an answer and is returned unchanged.
+// is the choice that equals text, ignoring case and surrounding spaces. If no choice equals text,
+// MatchAnswer returns false. Without choices, every text is an answer and is returned unchanged.
 func (q *Question) MatchAnswer(text string) (string, bool) {
 	if len(q.Choices) == 0 {
 		return text, true

@@ -102,7 +102,7 @@ func (u USD) Dollars() string {
 
 // ParseUSD parses a plain decimal number of dollars, like "10" or "0.25". It rounds to nine decimals.
 // It returns an error for signs, leading zeros, hexadecimal forms, infinities and amounts over a billion
-// dollars. An exponent is allowed, because numbers in JSON may have one.
+// dollars. An exponent is allowed, because numbers in JSON may have an exponent.
 func ParseUSD(s string) (USD, error) {
 	if !isPlain(s) {
 		return 0, errors.New("use a plain decimal number of US dollars")
@@ -117,7 +117,7 @@ func ParseUSD(s string) (USD, error) {
 	return USD(n.Int64()), nil
 }
 
-// isPlain reports whether a text is a non-negative JSON number with no exponent or a small one.
+// isPlain reports whether a text is a non-negative JSON number. An exponent must be between -29 and 29.
 var isPlain = matches(`^(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-2]?[0-9])?$`)
 
 // String returns the amount in dollars with as many decimals as necessary.

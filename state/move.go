@@ -96,7 +96,7 @@ func (s *Step) newName(parent *Agent, state string) string {
 }
 
 // resolve returns the value of a cd attribute as an absolute path. A relative path is relative to the
-// agent's directory or, if the agent has none, to the directory of the run.
+// agent's directory or, if the agent has no directory, to the directory of the run.
 func (a *Agent) resolve(cd, runDir string) string {
 	switch {
 	case filepath.IsAbs(cd):

@@ -166,7 +166,8 @@ func call(to, back string) protocol.Move {
 
 func result(text string) protocol.Move { return protocol.Move{Verb: protocol.Result, Text: text} }
 
-// next returns the name of the agent that may start next, or "" if there is none.
+// next returns the name of the agent that may start next, or "" if no agent may. busy is the number of agents
+// that are running.
 func (p *play) next(busy int) string {
 	a, ok := p.run.Step(p.now).Next(busy)
 	if !ok {

@@ -12,7 +12,8 @@ type Refusal struct {
 // maxExplained is the maximum number of refusals in a state execution that are stored with details.
 const maxExplained = 20
 
-// addRefusals adds refusals to the execution. The details of repeated tool calls are stored only once.
+// addRefusals adds refusals to the execution. The details of a repeated tool call are stored only once, and
+// details of at most maxExplained tool calls are stored.
 func (e *Exec) addRefusals(all []Refusal) {
 	for _, r := range all {
 		explained := e.explainedRefusals()

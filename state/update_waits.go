@@ -35,8 +35,8 @@ func (h Here) hasRead(until time.Time) bool { return h.HasRead == nil || h.HasRe
 func (s *Step) Restrict(part []string) { s.part = part }
 
 // UpdateWaits begins and ends waits of agents that depend only on the run and the time of the step:
-// waits for a time, for agents, and for a job, and timeouts of questions. Call it after each decision in
-// a step.
+// waits for a time, for agents, and for a job, and timeouts of questions. It also restricts the step to
+// h.Part. Call it after each decision in a step.
 func (s *Step) UpdateWaits(h Here) {
 	s.Restrict(h.Part)
 	p := &s.delta.Progress
@@ -84,8 +84,8 @@ func (s *Step) RecordComment(agent string, number int, comment int64) {
 }
 
 // DueTime returns the time at which the next wait for a time ends, for example after <goto after>. It
-// ignores the timeouts of questions. It returns the zero time if no wait ends, or if no state could
-// start at that time.
+// ignores the timeouts of questions. It returns the zero time if no agent waits for a time, or if no state
+// execution may begin.
 func (s *Step) DueTime() time.Time {
 	if !s.mayBegin() {
 		return time.Time{}

@@ -202,8 +202,8 @@ func (r *Run) NextJobs() []string {
 	return append([]string{}, slices.Sorted(maps.Keys(jobs))...)
 }
 
-// check reports to c the first field of the wait that does not fit its other fields. at is the path of
-// the wait in the run. w may be nil.
+// check reports to c the first field of the wait that does not fit the wait's other fields. at is the path
+// of the wait in the run. w may be nil.
 func (w *WaitCondition) check(c *checker, at string) {
 	if w == nil {
 		return

@@ -23,7 +23,7 @@ func (p *play) settle(h state.Here) {
 	p.do(func(s *state.Step) { s.UpdateWaits(h) })
 }
 
-// fork makes an agent fork another one, which begins in the state B.md. It returns the name of the new agent.
+// fork makes an agent fork a new agent, which begins in the state B.md. It returns the name of the new agent.
 func (p *play) fork(parent string) string {
 	p.t.Helper()
 	p.turn(parent, goTo("A.md"), protocol.Spawn{State: "B.md", Next: "A.md"})

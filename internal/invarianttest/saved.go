@@ -9,7 +9,7 @@ import (
 )
 
 // saved checks every saved run. It must be valid, it must not be older than the run saved before it, and
-// its agents must be where the log says they were when the run was saved.
+// its agents must be where the log says they were when the run was saved. Runs in checkpoints must be valid.
 func (f *findings) saved(ev Evidence, w *walk) {
 	seq := 0
 	for i, r := range append(slices.Clone(ev.IdleMoments), IdleMoment{Run: ev.Run}) {

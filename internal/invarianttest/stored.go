@@ -53,8 +53,8 @@ func (f *findings) follows(before, s StoredCheckpoint) {
 	}
 }
 
-// listing checks that a store contained the newest checkpoint of each run after a change. i is the index
-// of the listing.
+// listing checks that a store contained the newest checkpoint of each run after a change. It ignores runs
+// that were replaced by a later run. i is the index of the listing.
 func (f *findings) listing(i int, all []StoredCheckpoint, listing StoreListing) {
 	newest := map[string]int{}
 	for _, s := range all[:listing.Stored] {

@@ -232,7 +232,7 @@ func (l line) label() string {
 	return text
 }
 
-// lines writes the arrows, and records which numbers of arrows have which style.
+// lines writes the arrows, and records the numbers of the arrows in each style.
 func (d *drawing) lines() {
 	for i, a := range d.arrows() {
 		text := ""

@@ -49,9 +49,9 @@ func (b Table) Cost(u state.Usage) (usd state.USD, hasPrice bool) {
 	return p.Cost(u), ok
 }
 
-// MostExpensive returns the price of the most expensive model of the same vendor. The beginning of the
-// model's name, up to the first hyphen, identifies the vendor. MostExpensive returns false if the list
-// has no model of that vendor.
+// MostExpensive returns the price of the listed model with the highest output price of the same vendor.
+// The beginning of the model's name, up to the first hyphen, identifies the vendor. MostExpensive returns
+// false if the list has no model of that vendor.
 func (Table) MostExpensive(model string) (most state.Price, known bool) {
 	vendor, _, _ := strings.Cut(model, "-")
 	for _, e := range All() {

@@ -10,7 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxText is the maximum length in bytes of an attribute's text that is not raymond's own.
+// maxText is the maximum length in bytes of an attribute whose text comes from users or other programs.
 const maxText = 500
 
 // shown converts a text to a valid attribute: it replaces invalid UTF-8, and truncates the text to

@@ -46,8 +46,8 @@ func newClient(ctx context.Context, s *settings, transport http.RoundTripper) *c
 type busyError struct{ error }
 
 // upload sends an export. If refused is above 0, the collector has accepted the request but
-// rejected that many spans, and err contains its reason. A busyError means that the request may be
-// repeated.
+// rejected that many spans, and err contains the collector's reason. A busyError means that the
+// request may be repeated.
 func (c *client) upload(body []byte) (refused int64, err error) {
 	ctx, cancel := context.WithTimeout(c.ctx, c.settings.timeout)
 	defer cancel()

@@ -36,8 +36,8 @@ type pipeline struct {
 	firstError error // the first error that caused the loss of spans
 }
 
-// newPipeline starts a pipeline, which the caller must close. A nil transport means the default
-// one.
+// newPipeline starts a pipeline, which the caller must close. If transport is nil, the pipeline uses
+// the default transport.
 func newPipeline(s *settings, transport http.RoundTripper, about resource, version string) *pipeline {
 	ctx, abort := context.WithCancel(context.Background())
 	p := &pipeline{

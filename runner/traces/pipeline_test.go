@@ -95,7 +95,7 @@ func TestCollectorsThatMisbehave(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer func(*http.Request, int) (*http.Response, error)
 		status state.Status
-		note   string // expected note; empty if there should be none
+		note   string // expected note; empty if no note is expected
 		took   time.Duration
 	}{
 		"never":                 {never, state.Completed, lost + "the collector did not respond before the program ended", waitStopped},
@@ -201,7 +201,7 @@ func TestRequestsFollowTheVariables(t *testing.T) {
 func TestVariables(t *testing.T) {
 	const on = "OTEL_EXPORTER_OTLP_ENDPOINT=https://c.example"
 	for _, c := range []struct {
-		want    string // expected error; empty for none
+		want    string // expected error; empty if no error is expected
 		environ []string
 	}{
 		{"", nil},

@@ -12,7 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// How long Close waits at most until all spans are sent. A cancelled job has little time left.
+// The maximum time for which Close waits until all spans are sent. It is shorter for a cancelled run,
+// because a cancelled job has little time left.
 const (
 	waitCancelled = 2 * time.Second
 	waitStopped   = 5 * time.Second
@@ -95,7 +96,7 @@ func pause(run *state.Run) {
 	}
 }
 
-// begin starts the span of this process. If the run has no trace yet, it creates one.
+// begin starts the span of this process. If the run has no trace yet, begin creates a trace.
 func (r *Reporter) begin(run *state.Run, resumed bool, s *settings) {
 	isNew, parent := run.Trace == nil && run.Progress.Seq == 0, s.parent
 	switch {

@@ -53,8 +53,8 @@ func (e environ) isOff() bool {
 		e.get("OTEL_TRACES_SAMPLER") == "always_off" || exporter != "" && !strings.Contains(exporter, "otlp")
 }
 
-// settings reads the variables. Its error names the invalid variable. It does not contain the value
-// of a variable that may be secret.
+// settings reads the variables. If a variable is invalid, the error names it, but does not contain
+// its value if that may be secret.
 func (e environ) settings() (*settings, error) {
 	s := &settings{
 		timeout:     10 * time.Second,
@@ -93,7 +93,7 @@ func (e environ) settings() (*settings, error) {
 }
 
 // pairs parses a comma-separated list of "name=value", in which values are percent-encoded. It
-// skips malformed pairs; isWhole is false if there were any.
+// skips malformed pairs; isWhole is false if it skipped a pair.
 func pairs(list string) (all map[string]string, isWhole bool) {
 	all, isWhole = map[string]string{}, true
 	for pair := range strings.SplitSeq(list, ",") {
