@@ -2,7 +2,8 @@ package protocol
 
 import "slices"
 
-// The agent CLIs that a workflow can choose with the key or the attribute agent.
+// The agent CLIs that a workflow can choose, with the frontmatter key agent or with the attribute
+// agent of a function tag.
 const (
 	BackendClaude  = "claude"
 	BackendCodex   = "codex"

@@ -24,7 +24,7 @@ func (w *Workflow) Chart() *Chart {
 
 // From returns the given states and every state that can follow them, in breadth-first order. A
 // state can be followed by the targets of its exits and by every state that its file names. If
-// some of its targets are unknown, it can be followed by any file that looks like a state.
+// some targets of a state are unknown, any file that looks like a state can follow it.
 func (c *Chart) From(states ...string) []string {
 	var found []string
 	seen := map[string]bool{"": true}
@@ -49,20 +49,21 @@ func (c *Chart) From(states ...string) []string {
 	return found
 }
 
-// States returns the states that can be reached from the entry, which comes first. If a target is
-// known only when its state runs, all files that look like states are included.
+// States returns the states that can be reached from the workflow's first state (Workflow.Entry),
+// which comes first in the list. If a target is known only when its state runs, all files that
+// look like states are included.
 func (c *Chart) States() []string { return slices.Clone(c.order) }
 
-// Reaches reports whether a state can be reached from the entry.
+// Reaches reports whether a state can be reached from the workflow's first state.
 func (c *Chart) Reaches(state string) bool { return slices.Contains(c.order, state) }
 
 // Analysis returns the analysis of a state, or nil if the workflow doesn't contain the state.
 func (c *Chart) Analysis(state string) *Analysis { return c.readings[state] }
 
 // Exits returns the transitions that a state can end with: first the tags in its text that its
-// policy allows, then transitions that only the policy names, then on_exhausted. A script may
-// print other tags, which are known only when it runs. If the workflow doesn't contain the state,
-// Exits returns nil.
+// policy allows, then transitions that only the policy names, then the transition that the key
+// on_exhausted describes. A script may print other tags, which are known only when it runs. If the
+// workflow doesn't contain the state, Exits returns nil.
 func (c *Chart) Exits(state string) []Exit {
 	if d, ok := c.readings[state]; ok {
 		return slices.Clone(d.exits)

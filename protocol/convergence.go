@@ -31,10 +31,10 @@ func NewConvergence(doneWhen []string) Convergence {
 	}
 }
 
-// LoopEntry turns the entry into a Ralph loop: the state is repeated until the commands of c pass,
-// and its final message, unchanged, becomes its result. If the entry is a script or has
-// frontmatter or transition tags, LoopEntry changes nothing and returns false. It must be called
-// right after Load.
+// LoopEntry turns the workflow's first state (Workflow.Entry) into a Ralph loop: the state is
+// repeated until the commands of c pass, and its final message, unchanged, becomes its result. If
+// the state is a script or has frontmatter or transition tags, LoopEntry changes nothing and
+// returns false. It must be called right after Load.
 func (w *Workflow) LoopEntry(c Convergence) bool {
 	s, ok := w.states[w.entry]
 	if !ok || s.Kind != Prompt || s.Evidence.HasMarker || s.Evidence.HasKnownKey {

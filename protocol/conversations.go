@@ -8,8 +8,8 @@ import (
 // Conversations lists how conversations may start, and which agent CLIs may hold an agent's
 // conversation at each state. It contains only what the workflow's files show.
 type Conversations struct {
-	// Starts are the ways in which a conversation may start. Starts with an agent CLI or a model
-	// that is known only when the workflow runs are left out.
+	// Starts are the ways in which a conversation may start. A start whose agent CLI or model is
+	// known only when the workflow runs is left out.
 	Starts []ConversationStart
 	// IsIncomplete is true if some state may be followed by states that its file doesn't name.
 	// Then Starts may be incomplete too.
@@ -31,11 +31,12 @@ type ConversationStart struct {
 	Model   string // "" if neither the tag, the state nor the run names one
 }
 
-// AnyBackend stands for an agent CLI that is known only when the workflow runs.
+// AnyBackend is used in place of the name of an agent CLI that is known only when the workflow runs.
 const AnyBackend = "*"
 
-// Conversations returns the possible conversations of a run whose agent CLI is run. If run is
-// empty, it means DefaultBackend. model is the model that the run names, or "".
+// Conversations returns the possible conversations of a run. The parameters are the agent CLI and
+// the model that the run's options name. An empty agent CLI means DefaultBackend; an empty model
+// means that the options name no model.
 func (c *Chart) Conversations(run, model string) *Conversations {
 	v := &Conversations{chart: c, runBackend: cmp.Or(run, DefaultBackend), runModel: model, after: map[string]map[string]bool{}}
 	v.enter("", ConversationStart{State: c.w.entry})
@@ -53,9 +54,10 @@ func (c *Chart) Conversations(run, model string) *Conversations {
 	return v
 }
 
-// enter records that a state may start in a conversation of the agent CLI holder. If holder is
-// empty, the state starts a new conversation with the agent CLI and the model that b names. After
-// that, enter follows the exits that continue the conversation, and records their targets.
+// enter records that the state b.State may start. If holder is not empty, the state continues a
+// conversation of the agent CLI holder. Otherwise it starts a new conversation with the agent CLI
+// and the model that b names. After that, enter follows the state's exits that continue the
+// conversation, and records their targets.
 func (v *Conversations) enter(holder string, b ConversationStart) {
 	s, ok := v.chart.w.states[b.State]
 	if !ok {
@@ -89,9 +91,9 @@ func (v *Conversations) enter(holder string, b ConversationStart) {
 	}
 }
 
-// begin adds b to Starts, unless Starts already contains it. If b names no model, its model is the
-// one of the state, or else the one of the run. The run's model is used only with the run's agent
-// CLI.
+// begin adds b to Starts, unless Starts already contains it. If b names no model, begin uses the
+// model in the state's policy. If the policy names no model either, begin uses the run's model,
+// but only with the run's agent CLI.
 func (v *Conversations) begin(b ConversationStart) {
 	b.Model = cmp.Or(b.Model, v.chart.w.states[b.State].Policy.Model)
 	if b.Backend == v.runBackend {
@@ -109,8 +111,8 @@ func (v *Conversations) BackendOf(name, holder string) string {
 	return cmp.Or(v.chart.w.states[name].Policy.Backend, holder, v.runBackend)
 }
 
-// BackendsAfter returns the agent CLIs that may hold the conversation when a state has ended. The
-// key "" stands for no conversation. A script doesn't change the conversation.
+// BackendsAfter returns the agent CLIs that may hold the conversation when a state has ended. If
+// the map contains "", there may be no conversation. A script doesn't change the conversation.
 func (v *Conversations) BackendsAfter(name string) map[string]bool { return v.after[name] }
 
 // ContinuedStates returns the states that this exit starts in the conversation of the ending

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Decide reads the final message of state from and returns the agent's next move. The message is
-// an agent's text or a script's output. If it is not exactly one allowed transition, Decide
-// returns Problems that explain to the message's author what is wrong. returns names the state
-// that gets the agent's result; it is empty if a result ends the agent. meta is the run's
-// metadata, whose names the variables of forks must not have.
+// Decide reads the final message of a state and returns the agent's next move. from is the state's
+// file, and text is an agent's text or a script's output. If the message is not exactly one allowed
+// transition, Decide returns Problems that explain to the message's author what is wrong. returns
+// is the state that gets the agent's result; it is empty if a result ends the agent. meta is the
+// run's metadata: a variable of a fork must not have the same name as an entry of meta.
 func (w *Workflow) Decide(from, text, returns string, meta map[string]string) (Decision, []Problem) {
 	d, problems := w.decide(from, text)
 	isRight := len(problems) == 0
@@ -84,8 +84,8 @@ func (w *Workflow) noTag(s *State, text string, found scanResult) *Problem {
 	return p
 }
 
-// tooMany returns a problem if there are several tags, unless all of them are forks and the
-// state allows several forks. It returns nil otherwise.
+// tooMany returns a problem if a message contains several tags. It returns nil if all of them are
+// forks and the state allows several forks.
 func tooMany(s *State, tags []ParsedTag) *Problem {
 	isFork := func(t ParsedTag) bool { return t.Verb == Fork }
 	others := slices.ContainsFunc(tags, func(t ParsedTag) bool { return !isFork(t) })
@@ -140,7 +140,7 @@ func (w *Workflow) transition(s *State, t ParsedTag, d *Decision) []Problem {
 	if len(problems) > 0 {
 		return problems
 	}
-	m, states := matcher{catalog: w.catalog}, map[string]string{} // states has the resolved files by role
+	m, states := matcher{catalog: w.catalog}, map[string]string{} // states contains the files of states, by role
 	for _, ref := range t.StateRefs() {
 		name, problem := w.Resolve(strings.TrimSpace(ref.State))
 		if problem == nil && len(w.states[name].Problems) > 0 {

@@ -18,10 +18,10 @@ type Target struct {
 // Exit is one transition that a state can end with. There are Exits only for transitions that the
 // state's file shows.
 type Exit struct {
-	Verb   Verb   // "" if the policy allows several verbs, and for OnExhausted
+	Verb   Verb   // "" if the policy allows several verbs or OnExhausted is set
 	Target Target // zero for a result; for an ask, the state in next or timeout_next
 	Next   Target // the attribute return of a call or function, or next of a fork; else zero
-	Pos    Pos    // in the state's file; zero for allowed_tags and allowed_targets
+	Pos    Pos    // in the state's file; zero if the exit is from allowed_tags or allowed_targets
 	// Delay is how long the agent waits before the target starts, as written in the attribute after
 	// of a goto or reset, or in the attribute timeout of an ask. It is empty if the attribute is
 	// missing.
@@ -157,9 +157,9 @@ func (d *Analysis) choice(name string) Target {
 }
 
 // shortExits returns the exits that the short form of a policy (allowed_tags, allowed_targets)
-// allows in addition to the tags in the text: a result, and one exit to each allowed state that
-// no tag names. If any state is allowed and the text shows no other transition, the one exit has
-// an open target.
+// allows in addition to the tags in the text. They are a result, and one exit to each state in
+// allowed_targets that no tag names. If allowed_targets is missing and the text shows no transition
+// other than a result, shortExits adds one exit with an open target instead.
 func (d *Analysis) shortExits() []Exit {
 	p := &d.State.Policy.Transitions
 	allowed := p.Tags

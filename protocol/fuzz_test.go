@@ -12,8 +12,9 @@ import (
 	"github.com/raymond-action/raymond-action/internal/goldentest"
 )
 
-// FuzzDecide checks that every message leads to either a decision or problems, in states with every
-// kind of policy. It also checks that reminders are short, and that decisions can be carried out.
+// FuzzDecide checks that Decide returns either a decision or problems for every message, in states
+// with every kind of policy. It also checks that reminders are short, and that decisions can be
+// carried out.
 func FuzzDecide(f *testing.F) {
 	paths, _ := filepath.Glob("testdata/decide/*.txtar")
 	for _, path := range paths {

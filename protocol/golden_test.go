@@ -23,8 +23,8 @@ func take(files map[string]string, name string) string {
 	return strings.TrimSpace(text)
 }
 
-// mapFS returns a file system with the given files. A text that begins with LINK stands for a
-// symbolic link.
+// mapFS returns a file system with the given files. A file whose text is LINK and a path becomes a
+// symbolic link to that path.
 func mapFS(files map[string]string) fstest.MapFS {
 	fsys := fstest.MapFS{}
 	for name, text := range files {

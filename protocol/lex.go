@@ -51,8 +51,8 @@ var (
 	shortened = strings.NewReplacer("VERB", strings.Join(verbNames(), "|"), "NAME", `[^ \t\r\n\f\v=<>"'/]+`, "VALUE", `(?:"[^"]*"|'[^']*')`, "_", `[ \t\r\n\f\v]`)
 )
 
-// tokensOf returns, in order, all openings and closings of the verbs that counts accepts. An
-// opening inside an attribute value is treated as part of the value.
+// tokensOf returns, in order, the openings and closings of all verbs for which counts returns true.
+// An opening inside an attribute value is treated as part of the value.
 func tokensOf(text string, counts func(Verb) bool) []token {
 	var found []token
 	for at := 0; ; {

@@ -64,10 +64,10 @@ func nearVerb(name string) Verb {
 }
 
 // malformed returns a Problem for each passage of a text that was probably intended as a tag but
-// is not one. tags are the valid tags in the text; malformed skips the text inside a result or an
-// ask, because it is quoted. If isMessage is true, a candidate at the very end of the text counts,
-// whatever it contains. Other XML is ignored: a misspelt verb counts only if the candidate names a
-// state, or if its opening or its closing is spelt right.
+// is not one. p is the policy. tags are the valid tags in the text; malformed skips the text inside
+// a result or an ask, because it is quoted. A misspelt verb counts only if the passage names a
+// state, or if its opening or its closing is spelt right. At the very end of a message (isMessage),
+// an XML element with a misspelt verb counts whatever it contains.
 func (w *Workflow) malformed(p *Transitions, text string, tags []ParsedTag, isMessage bool) (problems []Problem) {
 	place, end := placer{text: text, pos: Pos{1, 1}}, len(strings.TrimRight(text, " \t\r\n"))
 	tags = slices.DeleteFunc(slices.Clone(tags), func(t ParsedTag) bool { return !t.Verb.quotes() })
@@ -91,8 +91,9 @@ func (w *Workflow) malformed(p *Transitions, text string, tags []ParsedTag, isMe
 	return problems
 }
 
-// isMeant reports whether a candidate is probably intended as a tag. It is if it names a state or
-// a variable or, if its verb has no target, if its opening or its closing has the right form.
+// isMeant reports whether a candidate is probably intended as a tag. If its verb has a target, the
+// candidate must name a state or a variable. For any other verb, the opening or the closing must
+// have the right form.
 func (w *Workflow) isMeant(c candidate) bool {
 	if c.verb.HasTarget() {
 		target, _, _ := strings.Cut(strings.TrimSpace(c.body), "\n")

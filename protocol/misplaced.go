@@ -5,9 +5,9 @@ import (
 	"unicode"
 )
 
-// policyLines is the number of lines at the top of a file in which a misplaced policy is a problem;
-// further down, it is only a warning. Comments that look like the options of a script are searched
-// for in as many lines.
+// policyLines is a number of lines at the top of a file. In these lines, a misplaced policy is a
+// problem; further down, it is only a warning. Comments that look like a script's options are
+// searched for in these lines only.
 const policyLines = 10
 
 // misplacedPolicy returns the line at which a block begins that looks like a frontmatter but is not

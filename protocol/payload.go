@@ -25,11 +25,12 @@ func (w *Workflow) CheckInput(state, payload string) string {
 	return fmt.Sprintf("the payload of the state %s does not fit its input_schema: %s", state, strings.Join(list, "; "))
 }
 
-// checkPayloads checks a result against the schema of the state that ends with it, and every
-// payload that d delivers against the schema of the state that gets it. If a schema applies to a
-// result, checkPayloads first removes a code fence around the result from d, and for a
-// result_schema also white space. Users' answers and the results that a join delivers can't be
-// checked, because they are not known yet.
+// checkPayloads checks a result against the result_schema of the state from, and every payload that
+// d delivers against the input_schema of the state that gets it. The parameter returns is the state
+// that gets a result. Before a result is checked against a schema, checkPayloads removes a code
+// fence around it in d. If there is a result_schema, it also removes white space around the result.
+// Users' answers and the results that a join delivers can't be checked, because they are not known
+// yet.
 func (w *Workflow) checkPayloads(from string, d *Decision, returns string) []Problem {
 	var problems []Problem
 	deliver := func(what, to, payload string) {
@@ -74,7 +75,7 @@ func (w *Workflow) checkPayloads(from string, d *Decision, returns string) []Pro
 var fenced = pattern("(?s)^\\s*```[^\n`]*\n(.*)\n\\s*```\\s*$")
 
 // CheckPayload returns a problem for each rule of a schema that a payload breaks. A nil schema
-// allows every payload. Each problem's message begins with what.
+// allows every payload. The message of each problem begins with the text in what.
 func CheckPayload(s *schema.Schema, payload, what string) []Problem {
 	if s == nil {
 		return nil

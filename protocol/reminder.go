@@ -7,8 +7,9 @@ import (
 )
 
 // Reminder returns the text that asks an agent to answer again after Decide returned problems with
-// its message. The text lists the problems. It also shows, as a tag, every transition that state
-// from allows. A target appears as the policy spells it, or as STATE if the policy leaves it open.
+// its message. The text lists the problems. It also shows, as a tag, every transition that the
+// agent's state (from) allows. A target appears as the policy spells it, or as STATE if the policy
+// leaves it open.
 func (w *Workflow) Reminder(from string, problems []Problem) string {
 	var b strings.Builder
 	b.WriteString("Your last message does not end this step:\n")
@@ -40,7 +41,7 @@ func (s *State) teaches(v Verb, problems []Problem) bool {
 }
 
 // reminder returns the sentences of a Reminder that list the tags which the policy allows. It
-// leaves out the verbs that teach rejects.
+// leaves out the verbs for which teach returns false.
 func (p *Transitions) reminder(teach func(Verb) bool) string {
 	tags := p.examples(teach)
 	if len(tags) == 0 {
@@ -64,7 +65,7 @@ func (p *Transitions) reminder(teach func(Verb) bool) string {
 const placeholder = "STATE"
 
 // examples returns the tags that a policy allows, as an agent would write them. It leaves out the
-// verbs that teach rejects.
+// verbs for which teach returns false.
 func (p *Transitions) examples(teach func(Verb) bool) []string {
 	var list []string
 	add := func(t Tag) {

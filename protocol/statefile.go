@@ -67,8 +67,8 @@ func newState(name string, c *scope) *State {
 // byteOrderMark is the character that some editors put at the beginning of a file. It is ignored.
 const byteOrderMark = "\ufeff"
 
-// maxForeign is the largest size in bytes at which a file's frontmatter is checked although no
-// state names the file.
+// maxForeign is a size in bytes. If no state names a larger file, the file's frontmatter is not
+// checked before a run starts, even if it has a key that only this program uses.
 const maxForeign = 1 << 20
 
 // parse fills in the state from the content of its file.

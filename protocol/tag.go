@@ -38,7 +38,7 @@ type scanResult struct {
 	unclosed *Tag // the last opening if the text contains no complete tag; else nil
 }
 
-// scan returns the tags in a text whose verbs counts accepts.
+// scan returns the tags in a text of all verbs for which counts returns true.
 func scan(s string, counts func(Verb) bool) scanResult { return pairUp(s, tokensOf(s, counts)) }
 
 // pairUp combines the tokens of a text into tags, and checks the form of each tag.
@@ -144,8 +144,8 @@ func (t Tag) StateRefs() []StateRef {
 	return parts
 }
 
-// checkTag returns a tag with its problems. wrong contains messages about its attributes that the
-// caller has found.
+// checkTag returns a tag with its problems. wrong contains the messages that the caller already has
+// about the tag's attributes.
 func checkTag(t Tag, wrong []string) ParsedTag {
 	w := ParsedTag{Tag: t}
 	if isMalformed := t.Attrs == nil && wrong != nil; !isMalformed {

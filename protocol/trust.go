@@ -39,8 +39,9 @@ func (w *Workflow) trustProblems(m matcher, s *State, t Tag, states map[string]s
 }
 
 // missingOption returns the option that an untrusted script needs to write a tag, and what the script
-// may not do without it. Both are empty if the tag needs no option. Such scripts run code that agents
-// wrote. This code must not choose who is asked or in which directories agents work.
+// may not do without the option. Both are empty if the tag needs no option. Untrusted scripts run
+// code that agents wrote, and this code must not choose who is asked or in which directories agents
+// work.
 func (p *Transitions) missingOption(t Tag) (option, forbidden string) {
 	if _, ok := t.Attrs["cd"]; ok && !p.Dirs {
 		return "cd=true, in a <reset> or a <fork>", "change the directory"
@@ -54,8 +55,8 @@ func (p *Transitions) missingOption(t Tag) (option, forbidden string) {
 	}), ","), "say who is asked, or where"
 }
 
-// ShadowedMeta returns a message if a variable of a fork has the same name as one in the run's
-// metadata, which it would hide. Otherwise it returns "".
+// ShadowedMeta returns a message if a variable of a fork would hide a name in the run's metadata,
+// because both have the same name. Otherwise it returns "".
 func ShadowedMeta(vars map[string]string, meta []string) string {
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
 		if slices.ContainsFunc(meta, func(m string) bool { return VariableName(m) == VariableName(name) }) {

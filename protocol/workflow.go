@@ -118,9 +118,10 @@ func (w *Workflow) problems() []Problem {
 	return problems
 }
 
-// ForbidsStart reports whether a problem of a state prevents a run from starting. It does if the
-// state can be reached from the entry. It also does if the state's frontmatter has a key that only
-// this program uses, because an agent may still name that state.
+// ForbidsStart reports whether a problem of a state prevents a run from starting. If the state can
+// be reached from the entry, every problem does. Other states can prevent it only if their
+// frontmatter has a key that only this program uses, because an agent may still name them. An
+// empty file among them prevents nothing.
 func (w *Workflow) ForbidsStart(name string, p Problem) bool {
 	s := w.states[name]
 	return slices.Contains(w.reachable, name) || s.Evidence.HasOwnKey && p.Code != "empty"

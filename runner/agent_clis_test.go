@@ -18,8 +18,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// disk contains the transcripts of agent CLIs, by CLI and conversation id. It stays when another
-// process resumes the run.
+// disk contains the transcripts of agent CLIs, by CLI and conversation id. A run that is resumed in
+// another process keeps its disk.
 type disk struct {
 	mu          sync.Mutex // guards the fields below
 	transcripts map[string]string

@@ -46,8 +46,8 @@ type AgentCLI interface {
 	Needs() Needs
 }
 
-// WithBackend returns a with its method Run replaced by the Run of b. The backend b may call a and
-// do something before and after that.
+// WithBackend returns an AgentCLI that runs invocations with b.Run, and otherwise behaves like a.
+// b.Run may call a.Run, and do something before and after that.
 func WithBackend(a AgentCLI, b Backend) AgentCLI { return withBackend{a, b} }
 
 // withBackend is an AgentCLI whose Run is replaced by the Run of backend.
@@ -82,11 +82,11 @@ type Transcripts interface {
 	// conversation took place in one of dirs, the most likely of which is the first; c.Dir is
 	// ignored. The boolean is false if there is nothing to resume.
 	Find(c Conversation, dirs []string) (TranscriptFile, bool)
-	// Read calls each for the messages of a conversation whose lines begin in the bytes [from, to)
-	// of its transcript, in order. If to is negative, Read continues to the end. If each returns
-	// an error, Read returns that error immediately. A tool call comes with its result, if the
-	// result is within these bytes. Unreadable lines are skipped. The error wraps fs.ErrNotExist
-	// if the transcript is missing.
+	// Read calls the function each for the messages of a conversation, in order. It reads the lines
+	// of the transcript that begin at the byte offset from or later, and before the offset to. If to
+	// is negative, Read continues to the end. If each returns an error, Read returns that error
+	// immediately. A tool call comes with its result, if the result is within these bytes. Unreadable
+	// lines are skipped. The error wraps fs.ErrNotExist if the transcript is missing.
 	Read(c Conversation, from, to int64, each func(Message) error) error
 	// Copy copies the first length bytes of a transcript to the file that the CLI reads when it
 	// resumes conversation id in dir. A last line that is incomplete is left out. If length is
@@ -95,8 +95,8 @@ type Transcripts interface {
 	// caller chooses ids (Abilities.ChoosesID). The error wraps ErrCantCopy if the CLI can't
 	// continue a copy, and fs.ErrNotExist if the transcript is missing or shorter than length.
 	Copy(c Conversation, length int64, id, dir string) (cliID string, err error)
-	// Place copies the transcript in the file from to the file that the CLI reads when it resumes
-	// the conversation in c.Dir. It replaces an existing file.
+	// Place copies a transcript to the file that the CLI reads when it resumes the conversation in
+	// c.Dir. from is the path of the transcript. Place replaces an existing file.
 	Place(c Conversation, from string) error
 	// Clear removes the files that the CLI has saved for a conversation. If only is not nil, it
 	// removes them only if the transcript has that fingerprint. Missing files are not an error.

@@ -111,7 +111,7 @@ func wantSameAs(t *testing.T, whole, l *loop, cut *state.Run) {
 }
 
 // TestMissingShellFailsBeforeAgent checks that, on a machine that can't run commands, a state with
-// done_when fails before an agent is paid.
+// done_when fails before an agent is invoked, which would cost money.
 func TestMissingShellFailsBeforeAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, flow{"A": "---\ndone_when: [check]\n---\n<result>done</result>"}, nil)

@@ -28,7 +28,7 @@ func (c *Config) finalCost(a *state.Agent, dir string, reported state.Cost) (sta
 	if isAtLeast(reported.USD.Plus(total(used)), least) {
 		return reported, used, note
 	}
-	// The report is about other tokens, or its price is wrong.
+	// The report is about other tokens, or its price is wrong. Only the metered tokens count.
 	reported.Kind, reported.USD, reported.Usage, reported.Unpriced = "", 0, nil, 0
 	if reported.Listed {
 		reported.Unpriced = unpriced
@@ -37,8 +37,8 @@ func (c *Config) finalCost(a *state.Agent, dir string, reported state.Cost) (sta
 }
 
 // inDollars adds prices to a cost that was reported in tokens. If every model has a price, the
-// cost is exact, because vendors bill these tokens. A model without a price counts as the most
-// expensive model of its vendor, if the vendor is known; the cost is an estimate then.
+// cost is exact, because vendors bill these tokens. If a model has no price but its vendor is known,
+// the price of the vendor's most expensive model is used, and the cost is an estimate.
 func (c *Config) inDollars(reported state.Cost) state.Cost {
 	if reported.Kind != state.InTokens {
 		return reported
@@ -138,9 +138,9 @@ func (c *Config) lostUsage(run *state.Run) map[string]state.Outcome {
 	return list
 }
 
-// transcriptUsage returns the tokens in the transcript of an agent's running invocation. A branch
-// begins with a copy of its caller's history. The tokens of that history have been paid for
-// already, so they are subtracted.
+// transcriptUsage returns the tokens that an agent's running invocation has added to its transcript.
+// A branch begins with a copy of its caller's history. The tokens of that history have been paid
+// for already, so they are subtracted.
 func (c *Config) transcriptUsage(a *state.Agent, dir string) []state.Usage {
 	run := a.Exec.Running
 	if run.Mode == "" {

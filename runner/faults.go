@@ -28,7 +28,7 @@ type Fault struct {
 	// the agent fails.
 	Class           Class
 	Words           string // regular expression for error texts of CLIs and APIs; "" matches none
-	Statuses        []int  // HTTP statuses of APIs that stand for this fault
+	Statuses        []int  // HTTP statuses with which APIs report this fault
 	Remedy          string // what the user must do before a resume; may be ""
 	NeedsFileChange bool   // true if Remedy requires a change to files
 }

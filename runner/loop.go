@@ -123,8 +123,8 @@ func (r *Runner) handleAlarms(ctx context.Context) error {
 
 // reachDeadline returns decide, unless the deadline has passed. In that case it returns a function
 // that calls decide and then records the deadline. From then on, nothing new starts, and running
-// states have a grace period. Every step calls reachDeadline, because the end of a state may be handled before the
-// timer of the deadline, and the next state must not start.
+// states have a grace period. Every step calls reachDeadline, because the end of a state may be
+// handled before the timer of the deadline, and the next state must not start.
 func (r *Runner) reachDeadline(decide func(*state.Step)) func(*state.Step) {
 	now := r.now()
 	if !take(&r.alarms.deadline, now) {

@@ -105,7 +105,7 @@ const (
 // script is a fake agent CLI and a fake verifier. It supplies the answers of agents and the results
 // of commands that a test has written down.
 type script struct {
-	runner.AgentCLI                                           // nil, because the run calls no other method
+	runner.AgentCLI                                           // nil, because the run calls only the methods that are defined below
 	answers         map[string][]string                       // answers by state; the last one repeats
 	passes          map[string]int                            // attempt at which commands pass, by state
 	exits           int                                       // exit code of the agent CLI
@@ -365,8 +365,8 @@ func crashAfterEachSave(t *testing.T, start func(*testing.T) *loop, finish func(
 // toTheEnd finishes a run that can be completed without an interruption.
 func toTheEnd(l *loop, resumed bool) { l.drive(resumed, state.Completed) }
 
-// restore replaces the loop's run with a saved one. The events show which invocations have ended.
-// Each agent continues with the answer after those.
+// restore replaces the loop's run with a saved one. It counts in the log how many invocations have
+// ended, so that each agent continues with its next answer.
 func (l *loop) restore(data []byte) {
 	l.t.Helper()
 	l.run = decoded(l.t, data)

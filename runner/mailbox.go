@@ -4,8 +4,8 @@ package runner
 // for the owner as long as the channel is not full.
 const mailbox = 16
 
-// batch returns first and the messages that are waiting in the channel. It returns at most as many
-// as the mailbox holds, because new ones may arrive all the time.
+// batch returns the message first and the messages that are waiting in the channel, but at most
+// mailbox messages in all, because new ones may arrive all the time.
 func (r *Runner) batch(first message) []message {
 	all := []message{first}
 	for len(all) < mailbox {

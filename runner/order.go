@@ -120,8 +120,9 @@ func (x invocation) order(step *state.Step, l state.Launch) Order {
 }
 
 // confine returns the cage of an invocation, or nil if it runs without a cage. Agents, commands
-// that check their work, and untrusted scripts share a kind of cage, and confine adds the
-// environment variables of that cage to the order. Trusted scripts have another kind of cage.
+// that check their work, and untrusted scripts run in cages of the same kind. For such a cage,
+// confine adds the environment variables in Cages.Env to the order. The cages of trusted scripts
+// are of another kind.
 func (x invocation) confine(o *Order) *cage.Cage {
 	cages := x.cfg.Cages
 	switch {

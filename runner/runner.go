@@ -214,7 +214,7 @@ func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Ou
 func decideNothing(*state.Step) {}
 
 // advance makes a step. It calls decide, and adds the invocations that can start now or the end of
-// the run. Then it saves and reports the step. Only after that, it starts the invocations.
+// the run. Then it saves and reports the step, and only after that starts the invocations.
 func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 	decide = r.reachDeadline(decide)
 	step := r.newStep(r.now())
@@ -281,8 +281,9 @@ func (r *Runner) schedule(step *state.Step) (starts []Order) {
 	}
 }
 
-// commit makes a step part of the run, on disk before it does so in memory. The first and the last
-// step are saved with a snapshot, so that the snapshot is complete without the journal.
+// commit saves a step, and only then makes it part of the run in memory. The first and the last step
+// are saved with a snapshot, so that the snapshot is complete without the journal. A step is also
+// saved with a snapshot if the journal is full.
 func (r *Runner) commit(d *state.Delta) error {
 	if r.isFirstSave || d.Progress.Status != state.Running || r.cfg.Store.Full() {
 		next := r.run.With(d)

@@ -35,15 +35,17 @@ func (r *Runner) newStep(now time.Time) *state.Step {
 	return step
 }
 
-// holds reports whether the run stays open although nothing runs and nothing can start now. It
-// does if something may start later.
+// holds reports whether the run stays open although nothing runs and nothing can start now. It does
+// so for a retry or another pause, for a wait that ends within Config.Hold, and for a question that
+// users may answer soon.
 func (r *Runner) holds(step *state.Step) bool {
 	due := step.DueTime()
 	isSoon := !due.IsZero() && (r.cfg.Hold < 0 || due.Sub(r.now()) <= r.cfg.Hold)
 	return isSoon || !step.WakeTime().IsZero() || step.HasOpenQuestion() && r.mayBringUpdate(step)
 }
 
-// isOver reports whether a run that stayed open only to ask users a question can be closed now.
+// isOver reports whether a running run can be closed: no worker is busy, and either nothing may
+// start (Runner.stop is set), or nothing can start now and nothing holds the run open.
 func (r *Runner) isOver() bool {
 	step := r.newStep(r.now())
 	_, ready := step.Next(0)

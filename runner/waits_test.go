@@ -19,7 +19,7 @@ type scriptedPrompter struct {
 	updates chan runner.QuestionUpdate
 	asked   map[int]bool
 	open    int  // number of questions that will be answered
-	stays   bool // IsSettled returns false while a question is open
+	stays   bool // true if IsSettled must return false while a question is open
 	isOpen  bool
 }
 
@@ -134,7 +134,7 @@ func TestHold(t *testing.T) {
 			if until := l.run.Progress.Until; c.until != 0 {
 				same(t, c.answer+": until", c.until, until.Sub(began))
 				same(t, c.answer+": left at once", agentTime, time.Since(began))
-				l.drive(true, state.Suspended) // nothing to do yet
+				l.drive(true, state.Suspended) // no wait ends yet
 				time.Sleep(time.Until(until))
 				l.drive(true, state.Completed)
 			}

@@ -80,7 +80,7 @@ func environ(body *yaml.Node) (list []string) {
 	return list
 }
 
-// addJob adds the steps of a job to f. of contains fields that all steps of the job share.
+// addJob adds the steps of a job to f. The argument of contains the fields that all steps share.
 func (f *JobFile) addJob(of Step, body *yaml.Node) {
 	f.needs[of.Job] = texts(protocol.MapValue(body, "needs"))
 	of.If, of.file = scalar(protocol.MapValue(body, "if")), f
@@ -173,7 +173,8 @@ func (f *JobFile) has(event string) bool {
 // Needs reports whether a job needs another one, directly or through other jobs.
 func (f *JobFile) Needs(job, other string) bool { return f.isNeeded(job, other, map[string]bool{}) }
 
-// isNeeded reports whether job by needs job id. seen contains the jobs that were visited before.
+// isNeeded reports whether the job id is needed by the job by, directly or through other jobs.
+// seen contains the jobs that were visited before.
 func (f *JobFile) isNeeded(by, id string, seen map[string]bool) bool {
 	if seen[by] {
 		return false
@@ -204,8 +205,7 @@ func (s Step) Runs(job string) bool {
 // show which jobs the step runs.
 func (s Step) MayRun(j string) bool { return s.CallsWorkflow || s.HasExpression("job") || s.Runs(j) }
 
-// names reports whether the input workflow of a step may stand for the workflow at an absolute
-// path.
+// names reports whether the input workflow of a step may mean the workflow at an absolute path.
 func (s Step) names(abs string) bool {
 	name := strings.TrimPrefix(filepath.ToSlash(filepath.Clean(filepath.FromSlash(s.Input("workflow")))), "./")
 	if builtin, ok := strings.CutPrefix(name, BuiltinPrefix); ok {

@@ -121,9 +121,9 @@ func moves(from string, e protocol.Exit) [][2]string {
 	return [][2]string{{from, to}, {from, back}}
 }
 
-// canFollow reports whether a step that runs job to may come after a step that runs job from, or
-// whether the same step may run both. It also returns true if no step runs one of the jobs, because
-// checkRun reports that.
+// canFollow reports whether, for two jobs, a step that runs the second one (to) may come after a
+// step that runs the first one (from), or whether the same step may run both. It also returns true
+// if no step runs one of the jobs, because checkRun reports that.
 func (c *jobs) canFollow(from, to string) bool {
 	before, after := c.mayRun(from), c.mayRun(to)
 	if len(before) == 0 || len(after) == 0 {
@@ -197,7 +197,7 @@ const dispatchInput = "raymond-key"
 func (c *jobs) checkRedispatch() {
 	for _, s := range c.steps {
 		given := protocol.MapValue(protocol.MapValue(protocol.MapValue(s.file.on, "workflow_dispatch"), "inputs"), dispatchInput)
-		// If another workflow calls this one, the other one is started again.
+		// A workflow that only other workflows call is not started again itself: its caller is.
 		isCalled := s.file.has("workflow_call") && !s.file.has("workflow_dispatch")
 		if s.Input("continue") == "redispatch" && !isCalled && given == nil {
 			c.reportStep(Error, s, "continue", protocol.Problem{Code: "redispatch-input",
@@ -211,7 +211,8 @@ func (c *jobs) checkRedispatch() {
 // continue.
 const jobHold = "5m"
 
-// checkTimes finds waits that are longer than any step waits, unless a schedule resumes the run.
+// checkTimes finds delays that are longer than any step waits, and questions with a timeout. It
+// finds nothing if a schedule resumes the run.
 func (c *jobs) checkTimes() {
 	if len(c.steps) == 0 || slices.ContainsFunc(c.steps, func(s Step) bool { return s.noScheduleReason() == "" }) {
 		return

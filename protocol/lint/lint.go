@@ -149,7 +149,7 @@ func (l *linter) checkState(d checkedState) {
 	if isUnreadable(s) || len(s.Problems) > 0 && l.isUnreached(d) {
 		return
 	}
-	isBroken := func(name string) bool { return len(l.chart.Analysis(name).State.Problems) > 0 } // may go to any state
+	isBroken := func(name string) bool { return len(l.chart.Analysis(name).State.Problems) > 0 } // a broken state may go to any state
 	if l.isUnreached(d) && !slices.ContainsFunc(l.chart.States(), isBroken) {
 		l.warn(d, protocol.Pos{}, protocol.Problem{Code: "unreachable", Message: "nothing leads to this state",
 			Hint: "name it in a tag or a policy, or move it out of the folder"})
@@ -177,8 +177,8 @@ func (l *linter) checkState(d checkedState) {
 	}
 }
 
-// checkPolicy finds tags in the text of a state that its policy doesn't allow, and entries for an
-// ask that name no next state.
+// checkPolicy finds tags in the text of a state that its policy doesn't allow. It also finds entries
+// of allowed_transitions for an ask that name no next state.
 func (l *linter) checkPolicy(d checkedState) {
 	for _, t := range d.Tags {
 		if len(t.Problems) > 0 || !d.namesKnownStates(t) || d.Permits(t.Tag) {
@@ -240,8 +240,8 @@ func (l *linter) checkTemplates(d checkedState) {
 	}
 }
 
-// checkAgent reports an error if a transition (e) from the state from to the state to would continue a
-// conversation that another agent CLI than the CLI of to has begun.
+// checkAgent reports an error if a transition continues a conversation of one agent CLI in a state
+// that needs another agent CLI. e is the transition, from and to are the states before and after it.
 func (l *linter) checkAgent(v *protocol.Conversations, from string, e protocol.Exit, to string) {
 	backend := l.chart.Analysis(to).State.Policy.Backend
 	all := sortedKeys(v.BackendsAfter(from))
@@ -256,8 +256,8 @@ func (l *linter) checkAgent(v *protocol.Conversations, from string, e protocol.E
 		Hint:    "reach it by <reset>, <function> or <fork>, or let the same agent run both states"})
 }
 
-// addCommandHint adds a hint if the user's own program must be able to continue a conversation in
-// state to. It reports whether it added a hint.
+// addCommandHint adds a hint if the user's own program must be able to continue a conversation after
+// the transition e, in the state to. It reports whether it added a hint.
 func (l *linter) addCommandHint(v *protocol.Conversations, from string, e protocol.Exit, to string) bool {
 	after := v.BackendsAfter(from)
 	if l.chart.Analysis(to).State.Kind != protocol.Prompt || len(after) != 1 || !after[protocol.BackendCommand] ||

@@ -15,7 +15,7 @@ func pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// checkTags checks the tags in the text of a state, except those that only show their form.
+// checkTags checks the tags in the text of a state. It skips tags that only show the form of a tag.
 func (l *linter) checkTags(d checkedState) {
 	for _, t := range d.Tags {
 		if isExample(t) {

@@ -155,7 +155,8 @@ func (s *Schema) checkReference(n node) *Violation {
 	return n.refused("$ref", "there is no schema at %q", shorten(text))
 }
 
-// resolve returns the schema that a reference points to. The boolean is false if there is none.
+// resolve returns the schema that a reference points to. The boolean is false if the reference
+// points to no schema of the document.
 func (s *Schema) resolve(text string) (node, bool) {
 	name, isHere := strings.CutPrefix(text, "#")
 	place, err := url.PathUnescape(name)

@@ -190,8 +190,9 @@ func shown(v any) string {
 	return string(text)
 }
 
-// all checks the value against each schema in a list. It returns the first failure for each
-// schema that the value doesn't meet, and the indexes of the schemas that it meets.
+// all checks the value against each schema in the list that is the value of the keyword key. It
+// returns the first failure for each schema that the value doesn't meet, and the indexes of the
+// schemas that it meets.
 func (c *check) all(key string) (tried []failure, met []int) {
 	list, _ := c.object[key].([]any)
 	for i, content := range list {

@@ -141,7 +141,8 @@ type generator struct{ *rand.Rand }
 // pick returns one of the texts.
 func (g generator) pick(all ...string) string { return all[g.IntN(len(all))] }
 
-// list returns a JSON array with at most the given number of items, which one generates.
+// list returns a JSON array with at most the given number of items. It calls the function one for
+// each item.
 func (g generator) list(most int, one func() string) string {
 	var all []string
 	for range g.IntN(most + 1) {
@@ -150,7 +151,8 @@ func (g generator) list(most int, one func() string) string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// object returns a JSON object whose members one generates. A larger most makes it larger.
+// object returns a JSON object. It calls the function one for the value of each member. The larger
+// most is, the more members the object may have.
 func (g generator) object(most int, one func() string) string {
 	var all []string
 	for _, name := range []string{`"a"`, `"b"`, `"ab"`, `"c/d"`, `"~é"`} {

@@ -21,7 +21,7 @@ type Violation struct {
 	// Pointer is a JSON pointer into the text. If empty, it means the whole text.
 	Pointer string
 	// Rule is a JSON pointer to the keyword in the schema that the text breaks. It is empty if the
-	// text is not JSON that this package accepts.
+	// text is not JSON that this package accepts, or if the text is a schema that Parse rejects.
 	Rule    string
 	Message string
 	// Description is the value of the keyword description in the schema that contains the rule.

@@ -66,7 +66,7 @@ func copyOf(name string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// copyInto copies in to a new file below root. If that fails, it removes the new file.
+// copyInto copies the data in a reader to a new file in root. If that fails, it removes the new file.
 func copyInto(root *os.Root, name string, in io.Reader, perm fs.FileMode) error {
 	out, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -81,7 +81,8 @@ func copyInto(root *os.Root, name string, in io.Reader, perm fs.FileMode) error 
 }
 
 // restore restores protected files that have changed or are missing, and removes new ones. It
-// returns the files that differed, and the files among them that it could not restore.
+// returns the names of all these files (differ), and of those that it could not restore or remove
+// (lost).
 func restore(c runner.Order) (differ, lost []string) {
 	root, err := c.Cage.OpenDir(c.Dir)
 	if err != nil { // the directory was replaced

@@ -29,7 +29,7 @@ func openLog(c runner.Order) *os.File {
 	return f
 }
 
-// archiveLog renames an existing log to the next free number.
+// archiveLog renames an existing log: it appends a dot and the first number that is free.
 func archiveLog(path string) error {
 	for n := 1; ; n++ {
 		next := fmt.Sprintf("%s.%d", path, n)

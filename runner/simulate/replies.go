@@ -54,7 +54,7 @@ type Error struct {
 	Message Text   `yaml:"message"` // reason for the failure
 }
 
-// Answer is a user's answer to a question. In the file, it is only a string if Agent is empty.
+// Answer is a user's answer to a question. If Agent is empty, the file contains only the text.
 type Answer struct {
 	// Agent is the agent whose question is answered. If empty, the answer is for any agent.
 	Agent string `yaml:"agent,omitempty"`

@@ -27,8 +27,8 @@ type polls map[string]int
 // maxPoll is the maximum simulated duration of a script.
 const maxPoll = time.Hour
 
-// delay returns the simulated duration of a script and counts the call. It is 0 for the first run
-// since a prompt, then one second, two seconds, four seconds and so on.
+// delay returns the simulated duration of a script and counts the call. The duration is 0 for the
+// first run since a prompt, then one second, two seconds, four seconds and so on, up to maxPoll.
 func (p polls) delay(st string) time.Duration {
 	n := p[st]
 	p[st]++
