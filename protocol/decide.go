@@ -124,8 +124,9 @@ func ManyForksHint(k Kind) string {
 const brokenState = "broken-state"
 
 // FindBrokenState searches the problems that Decide returned for one about a target that exists
-// but can't be run. It returns the first of them, or nil if there is none. Such a problem is a
-// mistake in the workflow, not in the message, so a reminder to the agent would not help.
+// but can't be run. It returns the first such problem, or nil if no problem is of this kind. The
+// problem is a mistake in the workflow, not in the message, so a reminder to the agent would not
+// help.
 func FindBrokenState(problems []Problem) *Problem {
 	if i := slices.IndexFunc(problems, func(p Problem) bool { return p.Code == brokenState }); i >= 0 {
 		return &problems[i]
@@ -193,8 +194,8 @@ func (d *Decision) add(t Tag, states map[string]string) {
 	}
 }
 
-// Variables returns the attributes of a fork that become variables of the new agent, or nil if
-// there are none.
+// Variables returns the attributes of a fork that become variables of the new agent. It returns nil
+// if the fork has no such attribute.
 func (t Tag) Variables() map[string]string {
 	var vars map[string]string
 	for name, value := range t.Attrs {

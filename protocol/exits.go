@@ -126,8 +126,8 @@ func (d *Analysis) exitsOf(t Tag, goal func(name string) Target) []Exit {
 	return []Exit{e}
 }
 
-// exitsOfRule returns the exits that an entry of allowed_transitions allows. If allowed_tags
-// excludes the entry's verb, there are none.
+// exitsOfRule returns the exits that an entry of allowed_transitions allows. It returns nil if
+// allowed_tags excludes the entry's verb.
 func (d *Analysis) exitsOfRule(r Rule) []Exit {
 	possible := slices.DeleteFunc(r.verbs(), func(v Verb) bool {
 		return d.State.Policy.Transitions.Tags != nil && !slices.Contains(d.State.Policy.Transitions.Tags, v)

@@ -86,7 +86,7 @@ func (v value) rule() Rule {
 	return r
 }
 
-// set sets the field of the rule that belongs to one key of the entry.
+// set reads the value of one key of an allowed_transitions entry into the rule's field for that key.
 func (r *Rule) set(v value) {
 	isState := r.Tag == Ask && v.name == roleTimeoutNext
 	switch v.name {
@@ -124,7 +124,7 @@ func (r *Rule) attribute(v value) (string, bool) {
 	return v.anyText()
 }
 
-// checkTakes adds a problem if the tag of the entry can't have the key.
+// checkTakes adds a problem if an entry with this rule's tag can't contain the key.
 func (v value) checkTakes(r *Rule, key *yaml.Node) {
 	if r.takes(key.Value) {
 		return
@@ -139,7 +139,8 @@ func (v value) checkTakes(r *Rule, key *yaml.Node) {
 	}
 }
 
-// verbs returns the verbs of the tags that the entry may allow.
+// verbs returns the verbs that the rule may allow: the rule's tag or, if the rule names no tag,
+// every verb that suits its keys, except join and ask.
 func (r *Rule) verbs() []Verb {
 	if r.Tag != "" {
 		return []Verb{r.Tag}
@@ -147,7 +148,7 @@ func (r *Rule) verbs() []Verb {
 	return slices.DeleteFunc(slices.Clone(verbs), func(v Verb) bool { return v.MustBeNamed() || !r.suitsVerb(v) })
 }
 
-// suitsVerb reports whether a tag of this verb can have every key of the entry.
+// suitsVerb reports whether an entry for this verb can contain every key of the rule.
 func (r *Rule) suitsVerb(v Verb) bool {
 	if r.Payload != nil && v != Result || r.Many && v != Fork {
 		return false
@@ -165,7 +166,7 @@ func (r *Rule) suitsVerb(v Verb) bool {
 	return true
 }
 
-// takes reports whether the tag of the entry can have the key.
+// takes reports whether an entry with this rule's tag can contain the key.
 func (r *Rule) takes(key string) bool {
 	lower := strings.ToLower(key)
 	switch {

@@ -241,8 +241,8 @@ func (t Tag) attributeNames() []string {
 	return slices.DeleteFunc(names, func(name string) bool { _, ok := t.Attrs[name]; return !ok })
 }
 
-// placer converts byte offsets to positions, in one pass over the text. The offsets must not
-// descend.
+// placer converts byte offsets to positions, in one pass over the text. No offset may be smaller
+// than the offset before it.
 type placer struct {
 	text   string
 	offset int

@@ -157,7 +157,7 @@ type Config struct {
 	Traced bool
 
 	// Deadline is the time after which nothing new starts. It counts from StartTime or, if
-	// StartTime is zero, from the start of Run. A zero Deadline means that there is none.
+	// StartTime is zero, from the start of Run. If Deadline is zero, the run has no deadline.
 	Deadline  time.Duration
 	StartTime time.Time
 	// Continuations limits how many times in a row a run may be continued in a new job after its

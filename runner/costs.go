@@ -120,7 +120,7 @@ func (c *Config) Charge(run *state.Run, now time.Time) *state.Delta {
 }
 
 // lostUsage returns, by agent, the usage of the invocations that were running when the run's last
-// process ended. It is the usage that was saved or, if none was, the tokens in their transcripts.
+// process ended. If no usage of an invocation was saved, the tokens in its transcript count.
 func (c *Config) lostUsage(run *state.Run) map[string]state.Outcome {
 	list := map[string]state.Outcome{}
 	for _, a := range run.InterruptedAgents() {

@@ -90,7 +90,7 @@ var Faults = []Fault{
 	{Name: "other", Kind: FaultOfExit, Class: Transient, Statuses: []int{http.StatusConflict}},
 }
 
-// FindFault returns the fault with this name. The boolean is false if there is none.
+// FindFault returns the fault with this name. The boolean is false if no fault has the name.
 func FindFault(name string) (Fault, bool) {
 	i := slices.IndexFunc(Faults, func(f Fault) bool { return f.Name == name })
 	if i < 0 {
@@ -99,8 +99,8 @@ func FindFault(name string) (Fault, bool) {
 	return Faults[i], true
 }
 
-// ClassifyFault returns the fault for an error text and the HTTP status of the API, which is 0 if
-// there is none. The words of fatal faults take precedence over the status, because the API also
+// ClassifyFault returns the fault for an error text and an HTTP status of the API. The status is 0
+// if it is unknown. The words of fatal faults take precedence over the status, because the API also
 // answers 429 for an account without credit. The status takes precedence over other words.
 func ClassifyFault(words string, status int) Fault {
 	fits := func(f Fault) bool { return f.Words != "" && regexp.MustCompile(f.Words).MatchString(words) }

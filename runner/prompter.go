@@ -10,7 +10,7 @@ import (
 type QuestionUpdate struct {
 	Agent  string
 	Number int // number of the question; an update about a closed question has no effect
-	// Answer is the answer of a user, or nil if there is none.
+	// Answer is the answer of a user. It is nil if the update brings no answer.
 	Answer *state.Answer
 	// Comment is the id of the comment that contains the question. Zero means that the id has not
 	// changed.

@@ -35,7 +35,7 @@ type Runner struct {
 	mail         chan message // from the workers
 	busy         int          // number of workers that have not answered
 	end          context.CancelCauseFunc
-	updates      <-chan QuestionUpdate // from the Prompter; nil if there is none
+	updates      <-chan QuestionUpdate // from the Prompter; nil without a Prompter
 	stop         *state.Stop           // set when nothing new may start
 	alarms       alarms
 	progressLog  progressLog

@@ -9,8 +9,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// replies contains the answers of agents by state, one for each time that an agent invokes the
-// state. The last answer repeats.
+// replies contains, by state, the agents' answers to the prompt of the state, in the order of the
+// invocations. The last answer repeats.
 var replies = map[string][]string{
 	"START": {`<fork next="NEXT" item="1">WORK</fork>`},
 	"NEXT":  {`<fork next="JOIN" item="2">WORK</fork>`},

@@ -70,7 +70,7 @@ func running(others []underway) string {
 // script has ended, also after an error.
 func (w worker) isolate(ctx context.Context, o *Order) (end func(), err error) {
 	own, err := os.MkdirTemp(w.cfg.TrustedDir, "s")
-	end = func() { _ = os.RemoveAll(own) } // what is left after an error is removed at the end of the run
+	end = func() { _ = os.RemoveAll(own) } // if this fails, the folder is removed at the end of the run
 	folder := func(name string) string {
 		path := filepath.Join(own, name)
 		if err == nil {
@@ -101,7 +101,7 @@ func (w worker) isolate(ctx context.Context, o *Order) (end func(), err error) {
 }
 
 // work describes the agents' work that is handed over to the script. It returns nil if the script
-// gets none.
+// gets no work.
 func (x invocation) work(dir string) *Work {
 	if !x.state.Work {
 		return nil

@@ -14,7 +14,7 @@ import (
 
 // scriptedPrompter answers some questions, each after a delay.
 type scriptedPrompter struct {
-	answers map[int]string // by number of the question
+	answers map[int]string // by question number
 	delay   time.Duration
 	updates chan runner.QuestionUpdate
 	asked   map[int]bool
@@ -23,8 +23,8 @@ type scriptedPrompter struct {
 	isOpen  bool
 }
 
-// newPrompter returns a prompter that gives each answer after delay. answers is by number of the
-// question.
+// newPrompter returns a prompter that gives each answer after delay. The keys of answers are
+// question numbers.
 func newPrompter(delay time.Duration, answers map[int]string) *scriptedPrompter {
 	return &scriptedPrompter{answers: answers, delay: delay, updates: make(chan runner.QuestionUpdate, 9), asked: map[int]bool{}}
 }

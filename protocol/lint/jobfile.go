@@ -39,8 +39,8 @@ type Step struct {
 	RunsOn    string   // labels of the job's runner
 	Env       []string // variables of the workflow, the job and the step, as NAME=value
 
-	// permissions are the permissions of the job or, if it sets none, of the workflow. If both set
-	// none, it is nil, and the repository's default applies.
+	// permissions are the permissions of the job or, if the job sets none, of the workflow. If
+	// neither sets permissions, the field is nil, and the repository's default applies.
 	permissions *yaml.Node
 
 	file *JobFile

@@ -34,20 +34,20 @@ type Options struct {
 	protocol.LoadOptions
 	// Meta contains the names in the metadata that runs will have.
 	Meta []string
-	// Loop is true if the entry is a plain prompt that is repeated until commands pass, so that
-	// it needs no transition.
+	// Loop is true if the workflow's first state is a plain prompt that is repeated until commands
+	// pass, so that it needs no transition.
 	Loop bool
 	// Backend is the agent CLI of the run. If empty, it is protocol.DefaultBackend.
 	Backend string
 }
 
 // Workflow reads a workflow as protocol.Load does, and returns its findings, sorted by file and
-// position. It checks the states that can be reached from the entry and, unless the entry is a
-// single file, every other file that looks like a state.
+// position. It checks the states that can be reached from the first state. It also checks every
+// other file that looks like a state, unless the workflow is a single file (LoadOptions.Entry).
 //
 // Errors are the problems that prevent a run from starting. In states that can be reached from the
-// entry, mistakes that certainly make a run fail are errors too: wrong targets and attributes in
-// tags, a conversation that another agent CLI would continue, several forks of a script that may
+// first state, mistakes that certainly make a run fail are errors too: wrong targets and attributes
+// in tags, a conversation that another agent CLI would continue, several forks of a script that may
 // write only one, and a payload that is missing or does not fit a schema. Everything else is a
 // warning or a hint. So are mistakes in a tag that may be an example, because the state has a
 // policy or because the tag is in a code block.
@@ -120,7 +120,7 @@ func (l *linter) warn(d checkedState, pos protocol.Pos, p protocol.Problem) {
 	l.add(Warning, p)
 }
 
-// isUnreached reports whether a state can't be reached from the entry.
+// isUnreached reports whether a state can't be reached from the workflow's first state.
 func (l *linter) isUnreached(d checkedState) bool {
 	return l.w.Entry() != "" && !l.chart.Reaches(d.State.Name)
 }

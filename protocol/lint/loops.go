@@ -90,8 +90,8 @@ func (l *linter) warnEndless(name string, loop []string) {
 		Hint: "let one of its states end with <result>; otherwise only a limit of the run ends it"})
 }
 
-// successor returns the state in which the agent itself continues after an exit, or "" if there is
-// none. The exit must be one through which no result can be reached.
+// successor returns the state in which the agent itself continues after an exit, or "" if it
+// continues in no state. The exit must be one through which no result can be reached.
 func (l *linter) successor(e protocol.Exit) string {
 	if e.Verb == protocol.Fork || (e.Verb == protocol.Call || e.Verb == protocol.Function) && l.ends[e.Target.State] {
 		return e.Next.State

@@ -49,8 +49,8 @@ func (l *linter) checkNoPayload(d checkedState, at protocol.Pos, what, to string
 	}
 }
 
-// addPayload adds a finding about a payload. In a state that can't be reached from the entry, the
-// finding is only a warning.
+// addPayload adds a finding about a payload. In a state that can't be reached from the workflow's
+// first state, the finding is only a warning.
 func (l *linter) addPayload(d checkedState, at protocol.Pos, severity Severity, message string) {
 	if l.isUnreached(d) {
 		severity = Warning

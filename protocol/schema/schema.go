@@ -87,9 +87,9 @@ func (s *Schema) CheckValue(value any) []Violation {
 	return found
 }
 
-// maxSteps limits how often values inside a text are checked and failures are passed on. Schemas
-// that refer to each other can double the number of steps with each reference, and a signal can't
-// end the program during a check.
+// maxSteps limits the number of steps of a check. Each comparison of a value with a schema is a
+// step, and so is each failure that such a comparison returns. Schemas that refer to each other can
+// double the number of steps with each reference, and a signal can't end the program during a check.
 const maxSteps = 1_000_000
 
 // failures checks a value against the whole schema, and returns the failures.

@@ -69,7 +69,7 @@ const verdict = `{
 	}}}
 }`
 
-// TestCheck checks the violations in texts, each with its JSON pointer and its rule.
+// TestCheck checks which violations are found in a text, each with its JSON pointer and its rule.
 func TestCheck(t *testing.T) {
 	s := mustParse(t, verdict)
 	tests := []struct{ text, want string }{

@@ -26,8 +26,9 @@ import (
 // more is ended immediately.
 const MaxMessage = 10 << 20
 
-// maxLine is the largest number of bytes that are read of a line of output for a report. At most
-// half of them are reported of a longer line, because the text at the cut may be half a secret.
+// maxLine is the largest number of bytes that are read of a line of output for a report. Only about
+// the first half of a longer line's maxLine bytes is reported, because the text at the cut may be
+// half a secret.
 const maxLine = 64 << 10
 
 // Backend runs scripts. It implements runner.Backend, and is safe for concurrent use.

@@ -194,8 +194,8 @@ func TestStopEndsScriptAndItsProcesses(t *testing.T) {
 	assert.Check(t, syscall.Kill(pid, 0) != nil, "process %d is still there", pid)
 }
 
-// TestStopAfterEndIsNoFailure checks that a stop doesn't make a script fail that has ended, while
-// Run still waits for a process that the script has left behind.
+// TestStopAfterEndIsNoFailure checks that a script which has ended doesn't fail because of a stop.
+// The stop comes while Run still waits for a process that the script has left behind.
 func TestStopAfterEndIsNoFailure(t *testing.T) {
 	t.Parallel()
 	// The process that the script leaves behind notices the end of the script, and keeps Run

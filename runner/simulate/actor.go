@@ -97,8 +97,8 @@ func (a *Actor) assignReplies(agents []*state.Agent) {
 	}
 }
 
-// takeReply returns the next unused reply for a state and an agent. If all are used, it notes this
-// for Missing and returns nil.
+// takeReply returns the next unused reply for a state and an agent. If all are used, it returns nil,
+// and Missing will list the invocation.
 func (a *Actor) takeReply(agent, st string) *Reply {
 	for _, key := range []string{agent + "/" + st, st} {
 		if list, n := a.replies.States[key], a.usedReplies[key]; n < len(list) {

@@ -82,7 +82,7 @@ func problemsOf(root *yaml.Node, all []schema.Violation) []protocol.Problem {
 	var problems []protocol.Problem
 	for _, v := range all {
 		at, hint := nodeAt(root, v), v.Description
-		// The valid keys are among these words.
+		// The description in the schema names the valid keys.
 		words := strings.FieldsFunc(v.Description, func(r rune) bool { return !unicode.IsLetter(r) })
 		if near := protocol.DidYouMean(at.Value, words); near != "" && strings.HasSuffix(v.Rule, "/additionalProperties") {
 			hint = near + "; " + hint
