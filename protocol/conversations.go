@@ -104,9 +104,10 @@ func (v *Conversations) begin(b ConversationStart) {
 	}
 }
 
-// BackendOf returns the agent CLI that runs a state: the one that the state's policy names, or
-// else holder, or else the run's. holder is the agent CLI that holds the conversation; it is empty
-// if the state starts a new conversation. BackendOf ignores function tags, which take precedence.
+// BackendOf returns the agent CLI that runs a state: the agent CLI that the state's policy names, or
+// else holder, or else the run's agent CLI. holder is the agent CLI that holds the conversation; it
+// is empty if the state starts a new conversation. BackendOf ignores function tags, although they
+// take precedence.
 func (v *Conversations) BackendOf(name, holder string) string {
 	return cmp.Or(v.chart.w.states[name].Policy.Backend, holder, v.runBackend)
 }

@@ -8,8 +8,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// parseScript reads the options from comments in the first ten lines of a script. It warns about
-// lines that look like options but have no effect.
+// parseScript reads the options from comments in the first ten lines of a script. It adds problems
+// for wrong options and for CRLF in a .sh script, and warns about lines that look like options but
+// have no effect.
 func (s *State) parseScript(text string) {
 	_, ext := splitName(s.Name)
 	if at := strings.Index(text, "\r\n"); ext == ".sh" && at >= 0 {
@@ -56,8 +57,9 @@ func optionsHint(ext string) string {
 	return "write # raymond: NAME=VALUE on a separate line"
 }
 
-// optionsLike matches a comment that looks like a line of options: it contains a word and an
-// option, or begins with the word raymond and a colon or an equals sign.
+// optionsLike matches a comment that looks like a line of options. The comment contains a word, which
+// may be a misspelt raymond, before an option; or it begins with the word raymond and a colon or an
+// equals sign.
 var optionsLike = pattern(`(?i)(?:^\s*(?:@?rem\b|[#;:/<*!%])|\s#)\W*\b(\w{5,9})\b[\s:=]*\b(?:` + strings.Join(ScriptOptions(), "|") + `)\s*[:=]|^\s*(?:@?rem\b|[#;:/<*!%])\W*raymond\s*[:=]`)
 
 // isMeantAsOptions reports whether a line was probably meant to set options. In a prompt, the

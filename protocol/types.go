@@ -121,8 +121,8 @@ type Reference struct {
 // Policy contains the settings in the frontmatter of a prompt, or in the options of a script.
 type Policy struct {
 	Transitions Transitions
-	// Backend is the agent CLI that runs the state, from the key agent. If empty, the run's agent
-	// CLI runs it.
+	// Backend is the agent CLI that runs the state, from the key agent. If empty, the agent CLI
+	// that holds the conversation runs the state. If no agent CLI holds it, the run's does.
 	Backend                       string
 	Model, Effort                 string
 	Timeout, IdleTimeout          *time.Duration

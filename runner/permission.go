@@ -18,8 +18,8 @@ func permissions(policy protocol.Policy, opt *state.Options) Permissions {
 		AllowedTools:    allowed(policy.AllowedTools, opt.AllowedTools),
 		DisallowedTools: append(append([]string{}, opt.DisallowedTools...), policy.DisallowedTools...),
 	}
-	// With the flag, an agent CLI ignores the permission mode. Therefore a state that sets a mode
-	// runs without the flag.
+	// With --dangerously-skip-permissions, an agent CLI ignores the permission mode. Therefore a
+	// state that sets another mode runs without this flag.
 	own := policy.PermissionMode
 	switch {
 	case !opt.SkipPermissions:
@@ -42,9 +42,9 @@ func permission(own, run string) string {
 }
 
 // allowed returns the tools that a state may use without asking. If only the state or only the run
-// has a list, that list is returned. If both have one, only those entries of the state's list count
-// which the run's list contains, with or without arguments. A state with an empty list may use no
-// tool.
+// has a list, that list is returned. If both have one, an entry of the state's list counts only if
+// the run's list contains the same entry, or its tool without arguments. A state with an empty list
+// may use no tool.
 func allowed(own, run []string) []string {
 	switch {
 	case own == nil:

@@ -50,8 +50,8 @@ func (t *progressLog) progress(run *state.Run, a *state.Agent, p Progress) {
 	}
 }
 
-// addLine reports a line of an agent's output. It returns false if the line is not reported now,
-// because too many lines came before it.
+// addLine reports a line of an agent's output. It returns false if too many lines came before the
+// line. The line is then kept, and is reported when the invocation ends if it is among the last ones.
 func (t *progressLog) addLine(run *state.Run, a *state.Agent, text string) bool {
 	if len(text) > maxLine {
 		if runes := []rune(text); len(runes) > maxLine {
@@ -80,8 +80,8 @@ func (t *progressLog) emit(run *state.Run, a *state.Agent, text string) {
 	t.cfg.Reporter.Report(run.UnsavedEvent(t.cfg.Clock.Now(), a, &state.AgentOutput{Text: text}))
 }
 
-// note reports something unusual that is not a failure. The note becomes an event only if all
-// output of agents is reported as events.
+// note reports something unusual that is not a failure. At VerbosityFull, the note becomes an event
+// in the agent's output. Otherwise, it is only shown to users.
 func (t *progressLog) note(run *state.Run, a *state.Agent, text string) {
 	if text = t.cfg.Redact(text); t.cfg.Verbosity == VerbosityFull {
 		t.addLine(run, a, "note: "+text)

@@ -8,8 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// text returns the message for the agent. It begins with the state's own text; reminders and notes
-// follow.
+// text returns the message for the agent: the state's own text, followed by reminders and notes. If
+// the conversation already contains the state's text, a reminder takes its place.
 func (x invocation) text() string {
 	e := x.agent.Exec
 	var text string
@@ -50,6 +50,7 @@ func (x invocation) stateText() string {
 
 // attemptText returns the text of the state for this attempt. From the second attempt on, the text
 // contains the report about the previous attempt, at its end if no template requests it elsewhere.
+// If the attempt continues the conversation (attempt_context: continue), the text is only the report.
 func (x invocation) attemptText() string {
 	if x.agent.Exec.Attempt > 1 && x.state.Policy.Convergence.AttemptContext == "continue" && !x.isFresh() {
 		return x.report()

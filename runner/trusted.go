@@ -66,8 +66,8 @@ func running(others []underway) string {
 
 // isolate gives a trusted script folders that no other process has written to: an empty one to
 // start in; in a cage, a home and a folder for temporary files; and a folder with the agents' work,
-// if the script gets it. It sets these folders in the order. The caller must call end when the
-// script has ended, also after an error.
+// if the script gets it. It sets Dir and Env of the order accordingly. The caller must call end when
+// the script has ended, also after an error.
 func (w worker) isolate(ctx context.Context, o *Order) (end func(), err error) {
 	own, err := os.MkdirTemp(w.cfg.TrustedDir, "s")
 	end = func() { _ = os.RemoveAll(own) } // if this fails, the folder is removed at the end of the run

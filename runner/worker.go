@@ -20,7 +20,7 @@ type worker struct {
 	// snapshotDone is closed when the snapshot after the last prompt is complete. It is nil if
 	// no snapshots are taken.
 	snapshotDone <-chan struct{}
-	others       []underway // untrusted invocations that were running when this one started
+	others       []underway // untrusted invocations that had started and not ended when this one started
 }
 
 // work runs one invocation and sends its result to the owner.

@@ -157,8 +157,8 @@ func (c *jobs) checkPrompts() {
 	}
 }
 
-// checkWorkspace finds steps that may be harmed by files which agents write into the workspace:
-// later steps with secrets, and caches.
+// checkWorkspace finds steps that may be harmed by files which agents write into the workspace.
+// These are later steps with secrets, and caches of folders in the workspace.
 func (c *jobs) checkWorkspace() {
 	reported := map[protocol.Pos]bool{}
 	isInWorkspace := func(path string) bool { return !strings.ContainsAny(path[:1], "/~!$") }

@@ -11,7 +11,7 @@ import (
 
 const (
 	// tailSize is how many bytes are kept of the end of an output. wordsSize is how many bytes of
-	// them an error quotes.
+	// that end an error quotes.
 	tailSize  = 4096
 	wordsSize = 400
 	// window is how many bytes of the end of an output are examined. It is larger than tailSize,
