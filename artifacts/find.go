@@ -56,7 +56,8 @@ func (a *Archive) ListRun(run int64) NextPage {
 	return (&pageReader{api: a.api, path: fmt.Sprintf("actions/runs/%d/artifacts?", run), most: maxPages}).next
 }
 
-// ListAll returns all artifacts of all workflow runs, in the same way as List, but at most most pages.
+// ListAll returns all artifacts of all workflow runs, in the same way as List. The parameter most is the
+// maximum number of pages.
 func (a *Archive) ListAll(most int) NextPage {
 	return (&pageReader{api: a.api, path: "actions/artifacts?", most: most}).next
 }

@@ -180,8 +180,8 @@ func (r *Runtime) finalize(ctx context.Context, name string, size int64, digest 
 	return a, nil
 }
 
-// findUploaded looks for the uploaded artifact by its digest. If the service reports no digest and known is
-// set, an artifact with the name is enough.
+// findUploaded looks for the uploaded artifact by its digest. known means that an earlier request must have
+// created the artifact. Then an artifact with the name is enough if the service reports no digest.
 func (r *Runtime) findUploaded(ctx context.Context, name, digest string, known bool) (Artifact, bool) {
 	var out listResponse
 	if r.once(ctx, r.listRequest(name), &out) != nil {

@@ -15,7 +15,8 @@ func number(text string) int64 {
 	return n
 }
 
-// restList answers with a page of the artifacts of one workflow run or, if the path names none, of all.
+// restList answers with a page of a list of artifacts. If the path names a workflow run, the list contains only
+// the artifacts of that workflow run.
 func (s *Server) restList(w http.ResponseWriter, r *http.Request) {
 	q, run := r.URL.Query(), number(r.PathValue("run"))
 	var named []Artifact

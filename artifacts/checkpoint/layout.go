@@ -27,7 +27,7 @@ const (
 	maxPacked   = 512 << 20 // size of the archive
 	maxEntries  = 2000      // number of files, including the manifest
 	maxEntry    = 256 << 20
-	maxState    = 64 << 20 // the limit in package state
+	maxState    = 64 << 20 // size of state.json, as limited by package state
 	maxTotal    = 1 << 30
 	maxManifest = 4 << 20
 	maxSmall    = 4 << 10 // size of header.json
@@ -62,7 +62,7 @@ func entryLimit(name string) int64 {
 	return maxEntry
 }
 
-// limits returns the limits of an archive that contains files of the run and the other named files.
+// limits returns the limits for an archive that may contain files of the run and the files named in others.
 func limits(others ...string) archive.Limits {
 	return archive.Limits{
 		Entries: maxEntries, Entry: maxPacked, Total: maxTotal,

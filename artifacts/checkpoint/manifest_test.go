@@ -22,8 +22,8 @@ func manifestText(t testing.TB) string {
 // whole, as old text in badManifests, means that the whole manifest is replaced.
 const whole = "whole"
 
-// badManifests are replacements in a valid manifest. Each must cause an error about the field at, whose
-// text contains what. Errors that apply to all JSON files are tested in package jsonstrict.
+// badManifests are replacements in a valid manifest. Each must cause an error about the field named by at. The
+// error's text must contain what. Errors that apply to all JSON files are tested in package jsonstrict.
 var badManifests = []struct{ old, new, at, what string }{
 	{`"schema": 5`, `"schema": 6`, "schema", "is 6, want 5: another version"},
 	{`"schema": 5,`, `"schema": 5, "more": 1,`, "more", "unknown"},

@@ -21,7 +21,7 @@ func Relocation(old, here MachineDirs, trees []string) func(string) string {
 	r := relocation{fromWindows: old.OS == "windows", toWindows: here.OS == "windows"}
 	r.add(old.Workspace, here.Workspace)
 	r.add(old.Temp, here.Temp)
-	folders := r // a tree may contain another tree, which is mapped separately
+	folders := r // without trees, because a tree inside another tree is mapped separately
 	for _, tree := range trees {
 		if _, _, isInside := folders.find(tree); !isInside && here.Temp != "" {
 			r.add(tree, here.Temp+"/"+worktrees+"/"+r.unique(tree))

@@ -158,7 +158,7 @@ func listed(files map[string]string) []checkpoint.File {
 	return list
 }
 
-// contentsAtRandom returns a random content: nothing, noise, text that compresses well, zeros, or invalid
+// contentsAtRandom returns random content: nothing, noise, text that compresses well, zeros, or invalid
 // UTF-8.
 func contentsAtRandom(rnd *rand.Rand) []byte {
 	noise := make([]byte, rnd.IntN(100_000))

@@ -16,9 +16,9 @@ type Session struct {
 }
 
 // Sessions returns every conversation that a resumed run may continue or branch from. Each occurs once, in
-// the order of the agents. The last one may be the final conversation of the agent main, if a comment can
-// continue it. Sessions omits conversations of other agents that have ended, and of failed attempts that
-// nothing refers to.
+// the order of the agents. The last one is the final conversation of the agent main, if the run recorded it so
+// that a GitHub comment can continue it. Sessions omits conversations of other agents that have ended, and of
+// failed attempts that nothing refers to.
 func Sessions(run *state.Run) []Session {
 	c := &sessionList{}
 	for _, a := range run.Agents {
@@ -35,7 +35,7 @@ type sessionList struct{ all []Session }
 
 // agent adds the sessions of an agent. An agent that changed its directory may still return to a
 // conversation of its caller, or branch from the conversation of its parent. So each session gets all
-// directories of the agent, the current directory first.
+// directories of the agent. The first is the current directory or, for a caller's session, the caller's.
 func (c *sessionList) agent(a *state.Agent, home string) {
 	dir := cmp.Or(a.Dir, home)
 	dirs := []string{dir}

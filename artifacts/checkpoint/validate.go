@@ -28,7 +28,7 @@ func pattern(expr string) func() *regexp.Regexp {
 // checker collects the first error in a manifest.
 type checker struct{ err *Invalid }
 
-// want records an error about the field at if ok is false.
+// want records an error about the field named by at if ok is false.
 func (c *checker) want(ok bool, at, what string, args ...any) {
 	if !ok && c.err == nil {
 		c.err = &Invalid{errorPath(manifestName, at), fmt.Sprintf(what, args...)}

@@ -73,7 +73,8 @@ func TestSettingsDoNotRedirectTheToken(t *testing.T) {
 	}
 }
 
-// attackFetch restores a save while a settings file contains an attacker's settings. where names the file.
+// attackFetch restores a save while a settings file contains an attacker's settings, and checks that they have
+// no effect. where names the settings file.
 func attackFetch(t *testing.T, old site, saved, settings, where string) {
 	t.Helper()
 	secret := "basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:secret"))
@@ -141,7 +142,8 @@ func TestGitNeverBlocks(t *testing.T) {
 	t.Cleanup(func() {
 		var own, used syscall.Rusage
 		err := errors.Join(syscall.Getrusage(syscall.RUSAGE_SELF, &own), syscall.Getrusage(syscall.RUSAGE_CHILDREN, &used))
-		// On Linux, a child's peak memory starts with the memory that its parent had when it forked, roughly.
+		// On Linux, the measured peak memory of a child includes roughly the memory that its parent had when it
+		// forked. So the limit depends on the memory of this process.
 		if most := max(256<<10, own.Maxrss+own.Maxrss/4); err != nil || runtime.GOOS == "linux" && used.Maxrss > most {
 			t.Errorf("memory of the largest git: got %d KiB (%v), want at most %d", used.Maxrss, err, most)
 		}
@@ -220,7 +222,8 @@ func TestGitHasATimeLimit(t *testing.T) {
 		if strings.Contains(fmt.Sprint(err), "git status"+says) {
 			break
 		}
-		// On a busy machine, an unblocked git may take that long too.
+		// On a busy machine, an earlier git process that doesn't block may also exceed a short limit. The save
+		// is then repeated with a longer one.
 		if within > time.Minute || !strings.Contains(fmt.Sprint(err), says) {
 			t.Fatalf("save with a limit of %v for each git: got error %v, want one that says so", within, err)
 		}

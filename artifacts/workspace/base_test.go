@@ -114,8 +114,8 @@ func TestTokenBelongsToItsServer(t *testing.T) {
 	}
 }
 
-// fetching restores a save in a checkout with another history, so that commits must be fetched. origin is the
-// address of the checkout's origin. The Git has a token for server.
+// fetching restores a save in a checkout with another history, so that commits must be fetched. The parameter
+// origin is the URL of the checkout's origin. fetching gives g a token for the server at the URL server.
 func fetching(t *testing.T, g *workspace.Git, origin, server string) (here site, err error) {
 	t.Helper()
 	old, saved := worked(t)

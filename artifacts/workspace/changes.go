@@ -17,7 +17,7 @@ type Change struct {
 	IsCut    bool
 	IsBinary bool // the file is not text, or has more than 1 MiB
 
-	isTwice bool // the diff consists of two: the old entry is deleted, and an entry of another type is added
+	isTwice bool // git prints two diffs, because the type changed: the old entry is deleted, and another one is added
 }
 
 // maxChanges is the maximum number of changed files that are reported for a snapshot.

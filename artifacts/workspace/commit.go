@@ -220,7 +220,8 @@ func (t *treeWriter) writeFile(e entry) error {
 	return t.writeContent(e, to)
 }
 
-// modeOf returns the mode with which a file is saved. here is the mode of the file on this machine.
+// modeOf returns the mode with which a file is saved. This is the mode from git status, except for untracked
+// files and links. These are saved with the mode here, which was read from the file.
 func (e *entry) modeOf(here string) string {
 	if e.kind == '?' || e.mode == modeLink {
 		return here
@@ -246,7 +247,7 @@ func (t *treeWriter) writeContent(e entry, to string) error {
 	defer f.Close()
 	fmt.Fprintf(t.w, "M %s inline %s\ndata %d\n", e.modeOf(fileMode(info)), to, info.Size())
 	sum := blobHash(info.Size())
-	// If the file grows while it is read, only its size at opening is saved.
+	// If the file grows while it is read, only the bytes that it had when it was opened are saved.
 	if n, err := io.CopyN(io.MultiWriter(t.w, sum), f, info.Size()); err != nil {
 		return asMoved(fmt.Errorf("read %q: %d of %d bytes: %w", e.path, n, info.Size(), err))
 	}

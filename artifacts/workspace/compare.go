@@ -172,9 +172,9 @@ func (c *comparison) compareFile(p string, clean bool) error {
 		return err
 	}
 	switch {
-	case have == want: // also if neither exists
+	case have == want: // there is nothing to do; both are zero if the file is neither saved nor on disk
 	case have.mode == modeDir && !wanted: // a directory has replaced the file, so there is nothing to remove
-	case wanted && (have == item{} || have.mode == modeDir), clean: // checkRoom checks the files in a directory
+	case wanted && (have == item{} || have.mode == modeDir), clean: // if p is a directory, checkRoom checks the files in it
 		c.write = append(c.write, p)
 	default:
 		c.inTheWay = append(c.inTheWay, p)
@@ -212,7 +212,7 @@ func (c *comparison) checkRoom() error {
 func (c *comparison) listInside(p string, gone map[string]bool) error {
 	info, err := c.root.Lstat(p)
 	if err != nil || !info.IsDir() {
-		return nil // compareFile has checked a path that is not a directory
+		return nil // p is not a directory, so compareFile has checked it
 	}
 	top := c.root.Name()
 	return filepath.WalkDir(filepath.Join(top, filepath.FromSlash(p)), func(name string, d fs.DirEntry, err error) error {

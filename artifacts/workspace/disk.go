@@ -27,8 +27,8 @@ func blobHash(size int64) hash.Hash {
 }
 
 // itemOnDisk returns the mode and the object id that git, without filters, would give to the file at a
-// path. The result is zero if the path doesn't exist, or if a directory in the path is a link. Directories
-// and special files have no id.
+// path. The result is zero if the path doesn't exist, or if a link or a file is in place of one of its
+// directories. Directories and special files have no id.
 func itemOnDisk(root *os.Root, p string) (item, error) {
 	var info fs.FileInfo
 	at := ""

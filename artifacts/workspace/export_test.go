@@ -11,7 +11,8 @@ func Decode(data []byte) error {
 	return err
 }
 
-// Checks that are made before git makes its own. Git would reject the same input later.
+// These functions are exported so that tests can call them directly. A test of Restore can't show that they
+// work, because git would reject the same input later.
 var (
 	IsBelow     = isBelow
 	IsPlainPath = isPlainPath

@@ -113,8 +113,8 @@ func (t *tool) fetch(ctx context.Context, common, to string, ids []string, areCo
 	return t.adoptPacks(ctx, own, to)
 }
 
-// adoptPacks adds the packs and the shallow commits of the repository own to the repository common. Git
-// checks the hash of each object.
+// adoptPacks adds the packs and the shallow commits of the repository at the path own to the repository at the
+// path common. Git checks the hash of each object.
 func (t *tool) adoptPacks(ctx context.Context, own, common string) error {
 	ends, err := readShallow(own)
 	if err != nil {
@@ -178,8 +178,9 @@ func isBelow(address, server string) bool {
 		strings.HasPrefix(a.Path, strings.TrimSuffix(s.Path, "/")+"/")
 }
 
-// verify checks that the repository contains the saved work. Every commit that the index lists must be the
-// commit with all work or a parent of that commit, and no object that they reach may be missing.
+// verify checks that the repository contains the saved work. Each branch and each HEAD in the index must be
+// the commit with all work or a parent of that commit. No object that this commit or an extra reaches may be
+// missing, unless a commit that the bundle needs reaches it too.
 func (w *restorer) verify(ctx context.Context, p *plan) error {
 	c := call{dir: p.common, bare: p.common}
 	ids := []string{p.saved.Save}

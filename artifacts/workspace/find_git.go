@@ -19,8 +19,8 @@ import (
 // no program is suitable, the error wraps ErrNoGit.
 func Find(environ []string, avoid ...string) (string, error) {
 	home := homeOf(environ)
-	// In a container, root's home may be the root directory. It is not avoided, because it contains
-	// everything.
+	// In a container, root's home may be the root directory. It is then not avoided, because every program
+	// is in it.
 	if home != "" && filepath.Dir(filepath.Clean(home)) != filepath.Clean(home) {
 		avoid = append(avoid, home)
 	}

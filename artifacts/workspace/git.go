@@ -284,7 +284,8 @@ func (t *tool) runPiped(ctx context.Context, c call, read func(io.Reader) error,
 func (t *tool) environ(ctx context.Context, c call) ([]string, error) {
 	env, settings := slices.Clone(t.env), []setting{
 		{"core.excludesFile", os.DevNull}, {"core.attributesFile", os.DevNull}, {"pack.windowMemory", "256m"},
-		// Sparse packing compares trees by path, but a save and the checkout use different paths.
+		// Sparse packing is turned off. It compares trees by path, but a save and the checkout use different
+		// paths.
 		{"pack.useSparse", "false"},
 		{"safe.directory", "*"}, {"core.hooksPath", os.DevNull}, {"core.fsmonitor", "false"},
 		{"credential.helper", ""}, {"core.askPass", ""}, {"commit.gpgSign", "false"}, {"tag.gpgSign", "false"},

@@ -221,7 +221,8 @@ var (
 )
 
 // checkFiles returns an error if a file could make git block or read forever. Each must be a regular file
-// of at most 1 GiB, a link to one, a directory, or absent. A pack may have any size.
+// of at most 1 GiB, a link to one, a directory, or absent. A pack may have any size. The number of files
+// is limited too.
 func checkFiles(dir string, names ...string) error {
 	n := 0
 	for _, name := range names {

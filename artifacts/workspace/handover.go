@@ -84,7 +84,7 @@ type handOverBranch struct {
 	*location
 }
 
-// label returns the name of a path of the branch in the list of omitted work.
+// label returns the name of a path in the list of omitted work. It begins with the branch, unless that is work.
 func (b *handOverBranch) label(path string) string {
 	return strings.TrimPrefix(b.Name+":", "work:") + path
 }

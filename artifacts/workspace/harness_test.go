@@ -25,8 +25,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// TestMain removes the user's git settings from the environment of all tests, and the shared directories
-// after them.
+// TestMain removes the user's git settings from the environment before the tests, and deletes the directories
+// that tests share after them.
 func TestMain(m *testing.M) {
 	home, err := os.MkdirTemp("", "workspace-home-")
 	if err != nil {
@@ -341,7 +341,7 @@ func files(t testing.TB, dir string, except ...string) map[string]string {
 	return all
 }
 
-// Values of the parameter objects of everything: which of git's objects to include.
+// Values of the parameter objects of the function everything. They select what it returns about git objects.
 const (
 	allObjects  = iota
 	objectNames // only names, because git updates the times of objects that are still needed

@@ -71,7 +71,8 @@ func (t *tool) withoutLFS(ctx context.Context, wt *worktree) error {
 	return nil
 }
 
-// pointsElsewhere reports whether the index entry may be an LFS pointer: only the file's content differs.
+// pointsElsewhere reports whether the index entry may be an LFS pointer. This is possible only if the file
+// differs from the entry in its content alone.
 func (e *entry) pointsElsewhere() bool {
 	return e.kind == '1' && e.changed == 'M' && !e.isSubmodule && e.mode == e.index[0].mode && e.mode != modeLink
 }

@@ -94,7 +94,8 @@ func (p *pack) object() (int64, error) {
 	}
 	switch kind {
 	case offsetDelta:
-		// The offset is skipped. It ends at the same byte as any other varint.
+		// The offset of the delta's base is skipped. Git encodes it differently from the varints of package
+		// binary, but it ends at the same byte.
 		_, err = binary.ReadUvarint(p.r)
 	case nameDelta:
 		_, err = p.r.Discard(sha1.Size)

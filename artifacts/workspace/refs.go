@@ -57,12 +57,12 @@ func (t *tool) refs(ctx context.Context, p *location, trees ...*worktree) (*refs
 	return at, nil
 }
 
-// refUpdate sets a ref to another commit, or deletes the ref if to is empty. from is the commit that the
-// ref must have before. If from is empty, the ref may have any commit. If from is the null id, the ref
-// must not exist.
+// refUpdate is a change of the ref called name. It sets the ref to the commit in the field to. If that field is
+// empty, it deletes the ref. The field from contains the commit that the ref must have before the change. If
+// from is empty, the ref may have any commit. If from is the null id, the ref must not exist.
 type refUpdate struct{ name, from, to string }
 
-// updateRefs makes all updates or none. If why is not empty, it becomes the message in the reflog.
+// updateRefs makes all updates or none. If why is not empty, the message in the reflog contains it.
 func (t *tool) updateRefs(ctx context.Context, c call, why string, moves []refUpdate) error {
 	if len(moves) == 0 {
 		return nil

@@ -88,8 +88,8 @@ type restorer struct {
 }
 
 // openSave reads the index of a save. It returns a restorer, whose tool the caller must close, and the
-// repositories in the save. If the save is empty, the restorer is nil. Error messages begin with the verb
-// in what.
+// repositories in the save. If the save is empty, the restorer is nil. The parameter what is the verb with
+// which error messages begin.
 func (g *Git) openSave(r RestoreRequest, what string) (*restorer, []repository, error) {
 	x, err := readIndex(r.From)
 	if err != nil || len(x.Repositories) == 0 {

@@ -57,7 +57,7 @@ func (w *restorer) restoreBranches(ctx context.Context, r *repository, branches 
 }
 
 // receiveObjects adds the objects of a save to its repository on this machine. If the repository doesn't
-// exist, it adds a note and returns nil.
+// exist and can't be created, it adds a note and returns nil.
 func (w *restorer) receiveObjects(ctx context.Context, r *repository) (*plan, error) {
 	if _, err := w.checkBundle(r); err != nil {
 		return nil, err

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// unreliable is a duration. If a file changed less than this ago, another change may leave its times
-// unchanged. The coarsest clock of a file system has a resolution of two seconds.
+// unreliable is how long the times of a changed file are unreliable. Another change within this duration may
+// leave them unchanged, because the coarsest clock of a file system has a resolution of two seconds.
 const unreliable = 2 * time.Second
 
-// unreliableFor returns the duration unreliable, or its replacement in tests.
+// unreliableFor returns the constant unreliable or, in tests, its replacement.
 func (g *Git) unreliableFor() time.Duration {
 	return cmp.Or(g.unreliable, unreliable)
 }

@@ -111,7 +111,8 @@ func (w *saver) saveAll(ctx context.Context, sources []*source) (SaveResult, err
 	return saved, writeIndex(w.To, x)
 }
 
-// retryMoved calls do up to three times, as long as do returns errMovedNow. Then it returns ErrMoved.
+// retryMoved calls do until it returns nil or an error other than errMovedNow. If three calls return
+// errMovedNow, retryMoved returns ErrMoved.
 func retryMoved(do func() error) error {
 	for range attempts {
 		if err := do(); !errors.Is(err, errMovedNow) {

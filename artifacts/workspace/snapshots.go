@@ -25,8 +25,8 @@ var ErrNoWorktree = errors.New("not in a git worktree")
 // stored in a separate bare repository that borrows the objects of the agents' repositories. Only Checkout
 // and Restore write to the agents' repositories.
 //
-// All methods are safe for concurrent use, except that only one goroutine may call Take. Before the first
-// Take the repository doesn't exist, and the methods find no snapshots.
+// All methods are safe for concurrent use, except that only one goroutine may call Take. Until Take or Unpack
+// creates the repository, the other methods find no snapshots.
 type Snapshots struct {
 	git *Git
 	dir string
@@ -42,7 +42,8 @@ type takeState struct {
 	known  map[string]stamped
 }
 
-// OpenSnapshots returns the snapshots in a directory. If the directory doesn't exist, Take creates it.
+// OpenSnapshots returns the snapshots in a directory. If the directory doesn't exist, Take or Unpack creates
+// it.
 func (g *Git) OpenSnapshots(dir string) *Snapshots { return &Snapshots{git: g, dir: dir} }
 
 // snapshotLimit is the maximum number of packed bytes that a snapshot may add. It is less than the limit of

@@ -47,8 +47,8 @@ func (s *Snapshots) Pack(ctx context.Context, to, base string) (PackResult, erro
 	return PackResult{0, len(all)}, nil
 }
 
-// available returns the commits that a machine which unpacks the bundle has or can fetch. Like a save, it
-// assumes that the machine has the repository that the run works in.
+// available returns the commits that need not be in the bundle. A machine that unpacks the bundle has them or
+// can fetch them, because it is assumed to have the repository that the run works in.
 func (t *snapshotTool) available(ctx context.Context, all []Snapshot, base string) ([]string, error) {
 	p, err := t.git.location(ctx, all[0].Dir)
 	if err != nil || p == nil {

@@ -25,7 +25,8 @@ func packed(t testing.TB, shots *workspace.Snapshots, limit int64) (string, work
 	return to, c
 }
 
-// unpacked unpacks a bundle of snapshots on another machine. The run works in two more repositories there.
+// unpacked unpacks a bundle of snapshots on another machine. There, the run works in the checkout of the site
+// here and in two more repositories.
 func unpacked(t testing.TB, bundle string, old, here site) *workspace.Snapshots {
 	t.Helper()
 	shots := snapshots(t, new(workspace.Git))

@@ -16,8 +16,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// Take stores a snapshot of the worktree that contains one.Dir. The fields that describe the worktree are
-// determined by Take, and the other fields are copied from one. It doesn't write to the agents' repository.
+// Take stores a snapshot of the worktree that contains one.Dir. It determines the fields that describe the
+// worktree, and copies the other fields from the parameter one. It doesn't write to the agents' repository.
 // The error wraps ErrNoWorktree, ErrTooLarge, ErrMoved, or an error of git or of files.
 func (s *Snapshots) Take(ctx context.Context, one Snapshot) error {
 	plain, err := s.git.open()
@@ -48,8 +48,8 @@ func (s *Snapshots) Take(ctx context.Context, one Snapshot) error {
 	return err
 }
 
-// checkSize checks the total size of the repository every few snapshots. If the repository is too large,
-// no snapshot is added, so the next Take checks the size again.
+// checkSize checks the total size of the repository of snapshots, but only after every weighEvery snapshots.
+// If it is too large, Take adds no snapshot, so the next Take checks the size again.
 func (s *Snapshots) checkSize() error {
 	if s.before.seq%weighEvery != 0 {
 		return nil
@@ -111,8 +111,8 @@ func borrow(dir, common string) error {
 	return writeShallow(dir, slices.Compact(slices.Sorted(slices.Values(slices.Concat(ends, known)))))
 }
 
-// last returns the state on which the next snapshot is based, and removes files that an interrupted git
-// left. If a run is resumed from a state older than the snapshots, last removes the snapshots of later
+// last returns the state on which the next snapshot is based. It removes temporary files of an interrupted
+// git. If a run is resumed from a state older than the snapshots, last removes the snapshots of later
 // executions, because these executions will run again.
 func (t *snapshotTool) last(ctx context.Context, next *Snapshot) (*takeState, error) {
 	for _, pattern := range []string{"fast_import_crash_*", "shallow.lock", "objects/info/*.lock", "objects/pack/tmp_*", "refs/raymond/*/*.lock"} {
@@ -178,8 +178,9 @@ func (s *Snapshot) message() (string, error) {
 }
 
 // base sets the commit or snapshot with which a snapshot is compared. This is the previous snapshot of the
-// same worktree. The first snapshot of a worktree that an agent created is compared with the commit at
-// which the worktree started.
+// same worktree. The first snapshot of a worktree is compared with the commit at which the worktree started.
+// For a worktree that an agent created, this is the newest commit in the history of both its HEAD and the HEAD
+// in the repository's first snapshot.
 func (t *snapshotTool) base(ctx context.Context, l *takeState, s *Snapshot) error {
 	first := l.heads[s.Common]
 	switch {

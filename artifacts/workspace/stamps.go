@@ -11,7 +11,7 @@ import (
 // stamps is a cache of the object ids of files that a repository already contains. With it, unchanged
 // files need not be read again.
 type stamps struct {
-	since time.Time // a file that changed after this time may change again without a visible difference
+	since time.Time // files that changed later are not added, because they may change again without a visible difference
 	known map[string]stamped
 }
 
@@ -27,7 +27,7 @@ type stamped struct {
 	id              string
 	mode            os.FileMode
 	size            int64
-	modified, since int64 // since is the time of the last change of any kind
+	modified, since int64 // in nanoseconds; since is the result of changeTime
 }
 
 // stampOf returns the metadata of a file, without an object id.

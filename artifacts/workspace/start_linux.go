@@ -13,8 +13,8 @@ import (
 // maxData limits the memory of each git process in bytes. Mapped files don't count.
 const maxData = 2 << 30
 
-// start starts a program with a memory limit. The program can't gain privileges. If in is not nil, it runs
-// in that cage.
+// start starts a program with a memory limit. The program can't gain privileges. If in is not nil, the program
+// runs in the cage in.
 func start(cmd *exec.Cmd, in *cage.Cage) (err error) {
 	if in != nil {
 		err = in.StartInside(cmd.Start)
@@ -24,7 +24,7 @@ func start(cmd *exec.Cmd, in *cage.Cage) (err error) {
 	if err != nil {
 		return err
 	}
-	// The process may have ended already.
+	// An error is ignored, because the process may have ended already.
 	_ = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: maxData, Max: maxData}, nil)
 	return nil
 }

@@ -5,8 +5,8 @@ package workspace_test
 // seeds is the number of random agents that TestWorkIsRestoredExactly runs for each kind of checkout.
 const seeds = 1
 
-// everyCase is n if only every n-th case of long tables is tested.
+// everyCase makes tests with long tables test every third case only.
 const everyCase = 3
 
-// everyMoment is n if TestCrashAnywhere interrupts restores only at every n-th moment.
+// everyMoment makes TestCrashAnywhere interrupt restores at every 15th git command only, and at fewer bytes.
 const everyMoment = 15

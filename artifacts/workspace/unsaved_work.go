@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// unsavedRepositories returns a note for each repository with work that is not saved, because it is not
-// among the sources. It searches OutsideDirs and the directories directly below them.
+// unsavedRepositories returns a note for each repository with work that is not saved, because the repository is
+// not in sources. It searches OutsideDirs and the directories directly below them.
 func (t *tool) unsavedRepositories(ctx context.Context, sources []*source) (notes []string) {
 	for _, folder := range t.opts.OutsideDirs {
 		dirs := []string{folder}
@@ -33,8 +33,8 @@ func (t *tool) unsavedRepositories(ctx context.Context, sources []*source) (note
 	return notes
 }
 
-// hasWork reports whether a worktree has changes, or a commit that origin lacks. If git can't read the
-// worktree, it returns true.
+// hasWork reports whether a worktree has changes, or a HEAD that no ref of origin points to. If git can't read
+// the worktree, it returns true.
 func (t *tool) hasWork(ctx context.Context, p *location) bool {
 	wt, err := t.readStatus(ctx, p)
 	if err != nil || len(wt.status) > 0 {

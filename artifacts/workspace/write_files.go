@@ -61,7 +61,7 @@ func removeFile(root *os.Root, p string) error {
 	return nil
 }
 
-// replaceFile writes a file or a link. It replaces whatever exists at the path, even an empty directory.
+// replaceFile writes a file or a link. It replaces a file, a link or an empty directory at the path.
 func replaceFile(root *os.Root, p, mode string, blob *io.LimitedReader) error {
 	dir := path.Dir(p)
 	if err := makeDir(root, dir); err != nil {

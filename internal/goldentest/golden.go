@@ -12,9 +12,9 @@ import (
 	"gotest.tools/v3/golden"
 )
 
-// Each calls found for every txtar archive that matches a pattern, with the archive's other files by name.
-// The result must equal the last file of the archive, whose name is "want". With -update, Each rewrites
-// that file instead.
+// Each calls the function found for every txtar archive whose path matches a pattern. The function gets the
+// archive's files by name, except the last file, whose name is "want". Its result must equal that file. With
+// -update, Each rewrites that file instead.
 func Each(t *testing.T, pattern string, found func(t *testing.T, files map[string]string) string) {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)

@@ -14,38 +14,38 @@ import (
 const (
 	// grace is the time that processes get to end after SIGTERM. Git uses it to remove its lock files.
 	grace = 250 * time.Millisecond
-	// maxGraceful is the maximum number of processes that get that time. More of them may be a fork bomb,
-	// which would use up all PIDs and the CPU during that time.
+	// maxGraceful is the maximum number of processes that get the time grace. More of them may be a fork
+	// bomb, which would use up all PIDs and the CPU during that time.
 	maxGraceful = 64
-	// maxStops is the maximum number of rounds in which SIGSTOP is sent before SIGKILL.
+	// maxStops is the maximum number of rounds of SIGSTOP before each SIGKILL.
 	maxStops = 100
-	// patience is how long processes may survive SIGKILL because they hang in the kernel. It starts again
-	// when a new process is found.
+	// patience is how long processes may survive SIGKILL because they hang in the kernel. The time starts
+	// again when a new process is found.
 	patience = 10 * time.Second
 	// limit is the time after which End gives up, even if it still finds new processes.
 	limit = time.Minute
 )
 
-// Finder calls each with every process that it finds. It finds parents before their children.
+// Finder calls the function each for every process that it finds. It finds parents before their children.
 type Finder func(each func(Process))
 
-// End ends the processes that find finds. It searches until two searches in a row find none, because
-// orphans of a process that has ended appear a moment later. Processes get SIGTERM, then SIGSTOP, then
+// End ends the processes that the Finder finds. It searches until two searches in a row find no process,
+// because orphans of a process that has ended appear a moment later. Processes get SIGTERM, then SIGSTOP, then
 // SIGKILL. A stopped process can't start others, but still counts toward the user's process limit. End
-// waits until the processes have ended. It returns the number of processes that it signalled, and those
-// that it could not end. find must skip this process and its awaited children, and must collect the dead
-// children of this process.
+// waits until the processes have ended. It returns the number of processes that it signalled, and the
+// processes that it could not end. The Finder must skip this process and its awaited children, and must
+// collect the dead children of this process.
 func End(find Finder) (ended int, left []Process) {
 	r := reaper{find: find, patience: patience, signal: (*os.Process).Signal}
 	return r.end()
 }
 
-// end signals processes until find finds none, or until they take too long to end. It returns the results
-// of End.
+// end signals processes until the Finder finds no more, or until they take too long to end. It returns the
+// results of End.
 func (r *reaper) end() (ended int, left []Process) {
 	r.signalled, r.pending, r.stopped, r.refused = map[Process]bool{}, map[Process]bool{}, map[Process]bool{}, map[Process]bool{}
 	began := time.Now()
-	last := began // time at which a new process was found last
+	last := began // time at which the latest new process was found
 	for quiet, pause := 0, time.Millisecond; quiet < 2; pause = min(2*pause, 20*time.Millisecond) {
 		before := len(r.signalled)
 		if r.sweep(time.Since(began))+r.countPending() == 0 {
@@ -54,7 +54,7 @@ func (r *reaper) end() (ended int, left []Process) {
 		}
 		quiet = 0
 		if len(r.signalled) > before {
-			last, pause = time.Now(), time.Millisecond // search again immediately while processes fork
+			last, pause = time.Now(), time.Millisecond // search again after a short pause, because processes are forking
 		}
 		if time.Since(last) > r.patience || time.Since(began) > limit {
 			return len(r.signalled), r.unended()
@@ -64,8 +64,8 @@ func (r *reaper) end() (ended int, left []Process) {
 	return len(r.signalled), slices.Collect(maps.Keys(r.refused))
 }
 
-// reaper does the work of one call of End. It identifies processes by PID and StartTime and sets no other
-// field.
+// reaper does the work of one call of End. It identifies processes by PID and StartTime. In the keys of its
+// maps, all other fields are zero.
 type reaper struct {
 	find      Finder
 	signalled map[Process]bool // processes that were signalled at least once
@@ -76,8 +76,8 @@ type reaper struct {
 	patience  time.Duration
 }
 
-// sweep signals all processes that find finds and returns their number. after is the time since the first
-// sweep.
+// sweep signals all processes that the Finder finds and returns their number. after is the time since the
+// first sweep.
 func (r *reaper) sweep(after time.Duration) int {
 	if after < grace && len(r.signalled) <= maxGraceful {
 		return r.each(syscall.SIGTERM, r.signalled) // some programs stop their cleanup at a second SIGTERM
@@ -92,9 +92,9 @@ func (r *reaper) sweep(after time.Duration) int {
 	return r.each(syscall.SIGKILL, nil)
 }
 
-// each sends sig to every process as soon as find finds it, except to processes in done. If done is not
-// nil, it adds the processes that it signalled. It returns how many processes it found that this process
-// may signal.
+// each signals every process as soon as the Finder finds it, except the processes in done. If done is not
+// nil, each adds the processes that it signalled. It returns how many of the processes that it found this
+// process may signal.
 func (r *reaper) each(sig syscall.Signal, done map[Process]bool) (found int) {
 	r.find(func(p Process) {
 		id := Process{PID: p.PID, StartTime: p.StartTime}
@@ -137,8 +137,8 @@ func (r *reaper) countPending() int {
 	return len(r.pending)
 }
 
-// unended returns the processes that End could not end: pending processes, processes that find still finds,
-// and processes that this process may not signal.
+// unended returns the processes that End could not end: pending processes, processes that the Finder still
+// finds, and processes that this process may not signal.
 func (r *reaper) unended() []Process {
 	r.countPending()
 	left := maps.Clone(r.refused)

@@ -74,7 +74,8 @@ type budget struct {
 
 func (b *budget) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
-		// An *os.File would return an *fs.PathError here, which blame treats as an error of the machine.
+		// An *os.File would return an *fs.PathError here, which blame would mistake for an error of this
+		// machine.
 		return 0, errors.New("its list of entries lies before its beginning")
 	}
 	if b.left < int64(len(p)) {

@@ -75,7 +75,8 @@ func TestNothingIsCreatedThroughALink(t *testing.T) {
 	assert.Check(t, is.ErrorIs(err, fs.ErrNotExist), "behind the link")
 }
 
-// busy is a folder that calls before just before each file is opened, so that a test can replace the file.
+// busy is a folder that calls the function before when a file is about to be opened. With it, a test can
+// replace the file.
 type busy struct {
 	machine
 	before  func(path string)
@@ -87,8 +88,8 @@ func (b busy) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error
 	return b.machine.OpenFile(name, flag&^b.without, perm)
 }
 
-// TestReplacedFileIsRefused checks that open detects a file that was replaced between check and open, even
-// if the system has no flag for that.
+// TestReplacedFileIsRefused checks that open detects a file that was replaced after the first check, even if
+// the system lacks the flag dontFollow.
 func TestReplacedFileIsRefused(t *testing.T) {
 	another := place(t, "another")
 	others := map[string]func(path string) error{
@@ -113,7 +114,7 @@ func TestReplacedFileIsRefused(t *testing.T) {
 }
 
 // TestNewLinkIsNotFollowed checks that open doesn't follow a link that was created just before a new file.
-// If no file existed before, only the system's flag prevents that.
+// If no file existed before, only the flag dontFollow prevents that.
 func TestNewLinkIsNotFollowed(t *testing.T) {
 	path, victim := filepath.Join(t.TempDir(), "file"), place(t, "secret")
 	from := busy{before: func(string) { _ = os.Symlink(victim, path) }}

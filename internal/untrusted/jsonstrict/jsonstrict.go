@@ -58,15 +58,15 @@ func unmarshal(data []byte, to any) error {
 // Limits on the number of lists and objects. A struct may need hundreds of bytes of memory, although its text
 // has only two bytes. This program writes many more bytes for each list or object.
 const (
-	baseValues = 20_000 // number that is allowed in any text
-	valueBytes = 64     // for each of this many bytes, one more is allowed
+	baseValues = 20_000 // number that even a short text may have
+	valueBytes = 64     // a text may have one more for each of this many bytes
 	maxValues  = 500_000
 	maxMembers = 200_000 // maximum number of names and values in one object
 )
 
 // check reads all tokens of a value. It returns an error for null, for data after the value, and if there are
-// far more values than this program writes into a text of that size. Duplicate names and invalid UTF-8 are
-// errors of the decoder.
+// far more lists and objects than this program writes into a text of that size. Duplicate names and invalid
+// UTF-8 are errors of the decoder.
 func check(data []byte) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return &Error{What: "is empty"}

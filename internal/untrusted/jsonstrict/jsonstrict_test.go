@@ -28,7 +28,8 @@ type part struct {
 
 const good = `{"schema": 2, "name": "x", "parts": [{"size": 1}, {"size": 2, "next": {"size": 3}}], "vars": {"k": "v"}}` + "\n"
 
-// bad are replacements in good. Each must cause an error about a field, whose text contains what.
+// bad are replacements in good. Each must cause an error about the named field. The error's text must contain
+// what.
 var bad = []struct{ old, new, field, what string }{
 	{`"name": "x"`, `"name": "x", "name": "y"`, "name", "duplicate"},
 	{`"name": "x"`, `"name": "x", "na\u006de": "y"`, "name", "duplicate"},

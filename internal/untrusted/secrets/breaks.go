@@ -110,7 +110,7 @@ func isEncoding(c byte) bool {
 // returns 0 if no encoding contains these bytes.
 func (s *Set) piece(word string, at int) (longest int) {
 	key := word[at : at+MinLength]
-	if !s.pieces[key] { // a search for each word would take too long
+	if !s.pieces[key] { // a search in wrapped for each word would take too long
 		return 0
 	}
 	for i := strings.Index(s.wrapped, key); i >= 0; {
@@ -118,7 +118,7 @@ func (s *Set) piece(word string, at int) (longest int) {
 		for from < min(i, at) && s.wrapped[i-from-1] == word[at-from-1] {
 			from++
 		}
-		for at+to < len(word) && s.wrapped[i+to] == word[at+to] { // ends before the line break at the end of wrapped
+		for at+to < len(word) && s.wrapped[i+to] == word[at+to] { // stops at a line break, so it stays within wrapped
 			to++
 		}
 		longest = max(longest, from+to)

@@ -19,7 +19,7 @@ func Of(env []string) map[string]string {
 		}
 		for i, m := range password().FindAllStringSubmatch(value, -1) {
 			if len(m[1]) < MinLength {
-				continue // Redactor.Text masks it together with the URL's user name
+				continue // too short for a Set; Redactor.Text masks the user name and the password together
 			}
 			values[fmt.Sprintf("%s (password %d)", name, i+1)] = m[1]
 			if plain, err := url.PathUnescape(m[1]); err == nil {

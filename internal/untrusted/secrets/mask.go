@@ -29,7 +29,7 @@ type Set struct {
 	likely  filter              // excludes most keys that byStart lacks
 	wrapped string              // encodings that programs break into lines, one per line
 	pieces  map[string]bool     // all substrings of wrapped encodings with MinLength bytes
-	lines   []string            // lines of base64, as most programs break it into lines
+	lines   []string            // base64 of long values, broken into lines as by most programs
 }
 
 // New returns the set of the values, which are given by name. It also returns the sorted names of values

@@ -29,9 +29,10 @@ var (
 // later steps. It also matches the model's API key, which processes don't need because a proxy adds it to
 // requests. RAYMOND_ variables with values for an outer run don't apply to an inner run.
 var withheldForm = text.Regexp(`(?s)^(?:ACTIONS_.*|INPUT_.*|RAYMOND_VAR_.*|RAYMOND_STATE_KEY|ANTHROPIC_API_KEY|CLAUDE_CODE_OAUTH_TOKEN` +
-	// Files in which a step writes commands for its runner. Each kind of runner has its own names for them.
+	// Variables with the paths of files in which a step writes commands for its runner. Each kind of
+	// runner has its own names for these variables.
 	`|(?:GITHUB|GITEA|FORGEJO)_(?:OUTPUT|ENV|PATH|STATE|STEP_SUMMARY|ARTIFACTS)` +
-	// Credentials of the collector of traces. With them, anyone can write arbitrary traces.
+	// Variables with credentials for the trace collector. With these, anyone can write arbitrary traces.
 	`|OTEL_EXPORTER_OTLP_(?:TRACES_|METRICS_|LOGS_)?(?:HEADERS|CLIENT_KEY))$`)
 
 // IsSecret reports whether the value of a variable with this name is treated as a secret, which is never

@@ -41,7 +41,7 @@ func (c *scan) advance(final bool, to sink) {
 	c.buf = append(c.buf[:0], c.buf[next:]...)
 }
 
-// pass sends the bytes from from to to, at which no secret begins, to the sink.
+// pass sends the bytes buf[from:to], in which no secret begins, to the sink.
 func (c *scan) pass(from, to int, out sink) {
 	if covered := min(to, c.masked) - from; covered > 0 {
 		out.masked(covered, false)
@@ -76,7 +76,7 @@ type maskingReader struct {
 	from  io.Reader
 	chunk []byte
 	out   bytes.Buffer
-	err   error // error that from returned
+	err   error // error that the reader from returned
 }
 
 // MaskReader returns a reader of r that replaces each byte of a secret by an asterisk. If r returns an error,

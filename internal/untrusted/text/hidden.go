@@ -48,7 +48,7 @@ var (
 // matches the start of an HTML block that ends at an empty line. raw matches the start of an HTML block that
 // continues after empty lines. HTML blocks contain no fences. After some lines, a forge may read the next
 // fence as the end of a block, so withoutMarkup recognizes no further code blocks: after a line that matches
-// only otherFence, and after markup with a line break that doesn't match hiddenBlock.
+// otherFence but starts no code block, and after markup with a line break that doesn't match hiddenBlock.
 var (
 	fence       = Regexp("^(```+)[^`\n]*(?:\n|$)")
 	otherFence  = Regexp("^[ \t>*+.)0-9-]*(?:```|~~~)")
@@ -57,9 +57,10 @@ var (
 	raw         = Regexp(`(?i)^[ \t>]*<(?:pre|script|style|textarea)`)
 )
 
-// withoutMarkup removes hidden markup and link definitions outside of fenced code. It replaces them by a
-// space, so that the text before and after them is not joined. Markup that is not closed is visible and
-// stays. If it starts a line, however, a forge hides the rest of the text, so withoutMarkup removes the rest.
+// withoutMarkup removes hidden markup and link definitions outside of fenced code. Except for comments, it
+// replaces them by a space, so that the text before and after them is not joined. Markup that is not closed is
+// visible and stays. If it starts a line, however, a forge hides the rest of the text, so withoutMarkup removes
+// the rest.
 func withoutMarkup(s string) string {
 	var out, prose strings.Builder
 	flush := func() {
@@ -97,7 +98,7 @@ next:
 			}
 			if end != nil {
 				isRaw = isRaw || strings.Contains(s[i:i+end[1]], "\n") && (i > 0 && s[i-1] != '\n' || inHTML || !hiddenBlock().MatchString(s[i:]))
-				if kind > 0 { // in place of a comment, no space is inserted
+				if kind > 0 { // comments are removed without a space
 					prose.WriteByte(' ')
 				}
 				i += end[1]
@@ -123,7 +124,8 @@ func isHTML(line string, wasHTML, wasRaw bool) (inHTML, isRaw bool) {
 	return isRaw || strings.TrimSpace(line) != "" && (wasHTML || html().MatchString(line)), isRaw
 }
 
-// codeSize returns the length of the code block at the start of a text. fence are its opening backticks.
+// codeSize returns the length of the code block at the start of a text. The parameter fence contains the
+// backticks with which the block begins.
 func codeSize(s, fence string) (size int) {
 	for line := range strings.Lines(s) {
 		first := size == 0
