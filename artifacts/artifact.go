@@ -21,7 +21,7 @@ var (
 	ErrExists = errors.New("an artifact with that name exists")
 	// ErrQuota means that the account's artifact storage is full.
 	ErrQuota = errors.New("the storage quota for artifacts is exhausted")
-	// ErrRefused means that the storage denied a download.
+	// ErrRefused means that the storage answered a download with an error other than "not found".
 	ErrRefused = errors.New("the storage refused the download")
 	// ErrDigest means that the downloaded bytes differ from the uploaded bytes.
 	ErrDigest = errors.New("the content does not match its digest")

@@ -85,7 +85,7 @@ func (d downloader) get(ctx context.Context, address string, w target, p *forge.
 	return n, nil
 }
 
-// maskSignature calls mask with the signature in a signed URL.
+// maskSignature calls mask with the signature in a signed URL, and with the signature's escaped form.
 func maskSignature(signed string, mask func(string)) {
 	_, query, _ := strings.Cut(signed, "?")
 	values, _ := url.ParseQuery(query) // malformed parameters are ignored

@@ -26,8 +26,8 @@ import (
 type Options struct {
 	URL   string // value of ACTIONS_RESULTS_URL
 	Token string // value of ACTIONS_RUNTIME_TOKEN
-	// Act means that the results service is part of act. If the list is empty, act drops the connection
-	// instead of answering. With Act, this error means an empty list.
+	// Act means that the results service is part of act. If a list of artifacts is empty, act drops the
+	// connection instead of answering. With Act, a dropped connection therefore means an empty list.
 	Act bool
 	// Mask is called with each secret that the service sends, before the secret is used. It may be nil.
 	Mask      func(secret string)

@@ -19,7 +19,7 @@ const (
 )
 
 // Keys are age identities. The first one encrypts and signs. Each of them can decrypt and verify a
-// checkpoint. To rotate keys, insert a new one before the others.
+// checkpoint. To rotate keys, insert a new key before the others.
 type Keys struct{ all []*age.X25519Identity }
 
 // ParseKeys parses keys in the format of an age key file: one AGE-SECRET-KEY-1… per line. Empty lines and

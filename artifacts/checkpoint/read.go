@@ -101,7 +101,7 @@ func unpack(r io.ReaderAt, size int64, dir string) ([]byte, map[string]*counting
 	}
 	err := os.Remove(filepath.Join(dir, manifestName))
 	if errors.Is(err, os.ErrNotExist) {
-		err = nil // the manifest is empty
+		err = nil // the archive contains no manifest, so the result is empty
 	}
 	return manifest.Bytes(), sums, err
 }

@@ -69,8 +69,8 @@ func write(to io.Writer, w WriteRequest, most sizeLimits) (WriteResult, error) {
 	return WriteResult{Manifest: p.manifest, Digest: digest(p.data), Size: sum.n, SHA256: "sha256:" + sum.hex()}, err
 }
 
-// manifest returns the manifest, complete except for data that depends on the files' contents. It validates
-// the manifest, so that an invalid one is found before any file is read.
+// manifest returns the manifest with masked texts. Only data that depends on the files' contents is missing. It
+// validates the manifest, so that an invalid one is found before any file is read.
 func (w *WriteRequest) manifest() (Manifest, error) {
 	m := w.Manifest
 	m.Schema = Schema

@@ -60,7 +60,7 @@ type worktree struct {
 	raw    []byte // output of git status
 }
 
-// worktreeAt returns the worktree at a location, with Dir and Main only.
+// worktreeAt returns the worktree at a location. Only Dir and Main of its Tree are set.
 func worktreeAt(p *location) *worktree {
 	return &worktree{location: p, Tree: Tree{Dir: p.top, Main: !p.isLinked()}}
 }

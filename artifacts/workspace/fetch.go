@@ -45,9 +45,9 @@ func (w *restorer) fetchNeeded(ctx context.Context, p *plan) error {
 // ErrNoObjects means that origin did not provide objects that a partial clone lacks.
 var ErrNoObjects = errors.New("the partial clone lacks objects that origin does not provide")
 
-// fetchMissing fetches objects of commits that a repository lacks, if the clone at common is partial.
-// commits are in the input format of git rev-list. options are further options of git rev-list. If origin
-// doesn't provide an object, the error wraps ErrNoObjects.
+// fetchMissing fetches the objects that commits reach and that the repository of c lacks. It does nothing unless
+// the repository at common is a partial clone. commits are in the input format of git rev-list, and options are
+// further options of git rev-list. If origin doesn't provide an object, the error wraps ErrNoObjects.
 func (t *tool) fetchMissing(ctx context.Context, c call, common, commits string, options ...string) error {
 	if h := t.views[common]; h == nil || !h.origin.partial || commits == "" {
 		return nil

@@ -43,9 +43,9 @@ type Git struct {
 	// OutsideDirs are directories outside of the worktrees that agents may write to. Save adds notes about
 	// unsaved work in repositories there.
 	OutsideDirs []string
-	// IsUncaged means that git runs without a cage. Only Linux has cages. In a cage, git can access only its
-	// worktree, its repository and Temp, and it has no network. Only fetches have a network. They run in an
-	// empty repository.
+	// IsUncaged means that git runs without a cage. Only Linux has cages. In a cage, git can access only the
+	// system's files, its worktree, its repository and temporary files. Only fetches have a network. They run
+	// in an empty repository.
 	IsUncaged bool
 
 	clock      atomic.Pointer[context.Context] // set by SetContext; may be nil

@@ -119,8 +119,8 @@ func nearestGitDir(dir string) (top, gitDir string, err error) {
 	return dir, gitDir, err
 }
 
-// claimedLocation returns the location that the files around a directory claim. It returns nil if they
-// claim none. Agents may have written these files.
+// claimedLocation returns the location of a directory according to the nearest .git. It returns nil if there is
+// no .git in the directory and its parents. Agents may have written the files that it reads.
 func claimedLocation(dir string) (*location, error) {
 	top, gitDir, err := nearestGitDir(dir)
 	if err != nil || gitDir == "" {
@@ -134,9 +134,9 @@ func claimedLocation(dir string) (*location, error) {
 }
 
 // GitDirs returns the git directories that a process in dir needs, and the common directories among them.
-// Agents may have written the files that name a git directory, so it is returned only if it names the
-// worktree in turn. The git directory of a submodule must be inside the git directory of the repository
-// around the submodule. dir and the results are paths without links.
+// Agents may have written the files that name a git directory. So a git directory is returned only if it is
+// inside the worktree or itself names the worktree. The git directory of a submodule must be inside the git
+// directory of the repository around the submodule. dir and the results are paths without links.
 func GitDirs(dir string) (needed, commons []string) {
 	p, err := claimedLocation(dir)
 	switch {

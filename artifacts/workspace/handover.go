@@ -314,8 +314,8 @@ func (x *handOver) existedBefore(path string) bool {
 	return true
 }
 
-// dropForgeChanges records omissions of a branch, and restores files that forges run to the checkout's version. If commits
-// changed such files, a single commit replaces all of them, because a forge would reject each of them.
+// dropForgeChanges records a branch's omissions, and restores files that forges run to the checkout's version. If the branch
+// changed such files, a single commit replaces all its commits, because a forge would reject commits that change them.
 func (x *handOver) dropForgeChanges(ctx context.Context, c call, b *handOverBranch) error {
 	all, err := x.git.differences(ctx, c, b.ID, x.Base)
 	if err != nil {
@@ -376,7 +376,7 @@ func (t *tool) differences(ctx context.Context, c call, from, to string) ([]diff
 	return all, nil
 }
 
-// restoreForgeFiles restores files that forges run to the checkout's version. entries are the index changes for this.
+// restoreForgeFiles restores files that forges run to the checkout's version. entries are the changes to the index.
 func (x *handOver) restoreForgeFiles(ctx context.Context, c call, b *handOverBranch, entries string) error {
 	if x.Workflows {
 		return nil

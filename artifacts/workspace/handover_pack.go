@@ -62,16 +62,15 @@ func (x *handOver) copy(ctx context.Context, to string) error {
 
 // copyRequest describes the objects that copyObjects copies.
 type copyRequest struct {
-	from, to string   // repositories of this package; copyObjects creates to
-	names    string   // commits, one per line; if ends is nil, exactly the objects to copy
+	from, to string   // repositories of this package; copyObjects creates the second one
+	names    string   // commits whose history is copied, one per line; if ends is nil, the objects to copy
 	ends     []string // commits at which the history is cut off
 	most     int64    // maximum size of the pack in bytes
 }
 
 // copyObjects creates a repository with objects that agents may have written. git index-pack computes
 // each object's id from its content. So an object that was stored under another object's id doesn't replace
-// that object.
-// The inflated size of the pack is checked before git unpacks it.
+// that object. The inflated size of the pack is checked before git unpacks it.
 func (t *tool) copyObjects(ctx context.Context, o copyRequest) error {
 	f, _, err := files.OpenFile(filepath.Join(t.temp, "copied.pack"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

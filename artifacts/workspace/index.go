@@ -95,7 +95,8 @@ type repository struct {
 	Seen string `json:"seen,omitempty"`
 }
 
-// branch is a ref and the id of its object. The name of a branch is without refs/heads/.
+// branch is a branch, tag or stash entry, and the id of its object. Only the names of branches are short: they
+// don't begin with refs/heads/.
 type branch struct {
 	Name string `json:"name"`
 	ID   string `json:"id"`

@@ -86,7 +86,8 @@ func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, err
 const maxCommits = 1000
 
 // ownCommits returns the newest commits that were made on top of the checkout's commit. It includes
-// commits that have been pushed to origin since the checkout.
+// commits that have been pushed to origin since the checkout. If the checkout's commit is unknown, it returns
+// nil.
 func (p *packer) ownCommits(ctx context.Context) ([]string, error) {
 	if p.src.base == "" {
 		return nil, nil

@@ -118,7 +118,7 @@ func TestPacksWithFalseSizes(t *testing.T) {
 	for name, test := range map[string]struct {
 		pack string
 		want int64  // size, if the pack is valid
-		err  string // part of the error; if empty, there must be none
+		err  string // part of the error; if empty, there must be no error
 	}{
 		"two objects":         {packOf(object(3, 1000, "", plain), object(1, 1000, "", plain)), 2000, ""},
 		"a delta":             {packOf(object(3, 1000, "", plain), object(7, len(small), id, small)), int64(1000 + len(small)), ""},

@@ -45,8 +45,8 @@ func (w *restorer) planBranches(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// checkMove returns a *Conflict if a branch has commits that exist neither in the save nor at origin nor
-// in the checkout's HEAD. Setting the branch to another commit would lose them.
+// checkMove returns a *Conflict if setting a branch to another commit would lose commits. These are commits
+// that are not in the save, not in a ref of origin, and not in the history of HEAD.
 func (w *restorer) checkMove(ctx context.Context, p *plan, m refUpdate) error {
 	in := lines(m.from) + excluding(append([]string{p.saved.Save}, p.at.remote...))
 	head, err := w.git.id(ctx, call{dir: p.dir}, "HEAD")

@@ -19,8 +19,8 @@ import (
 //
 // Git reads no settings that an agent may have written to the repository. Instead of the repository's
 // common directory (GIT_COMMON_DIR), git sees a view: a directory with its own config, no hooks, and links
-// to the refs of the repository. Only those settings of the repository are copied that control how files
-// are compared, and only if their values are in a fixed list.
+// to the refs of the repository. Of the repository's settings, git gets only the format, the extensions, and the
+// settings that control how files are compared. The values of the latter must be in a fixed list.
 type repoView struct {
 	dir      string // common directory of the repository
 	shield   string // directory that git sees instead of dir; empty where links can't be created
@@ -47,8 +47,8 @@ const (
 	maxFiles  = 1_000_000
 )
 
-// keptSettings are the settings of a repository that git may see, with their allowed values. These values
-// can't name a file, a program or a server.
+// keptSettings are the settings that control how git compares files, with the values that git may see. None of
+// these values can name a file, a program or a server.
 var keptSettings = map[string][]string{
 	"core.filemode": booleans, "core.symlinks": booleans, "core.ignorecase": booleans, "core.precomposeunicode": booleans,
 	"core.trustctime": booleans, "core.sparsecheckout": booleans, "core.sparsecheckoutcone": booleans, "core.longpaths": booleans,
@@ -148,7 +148,8 @@ func filterSettings(list []setting) []setting {
 
 // createView creates the directory that git sees instead of the repository's common directory. It contains
 // links to files and directories of the repository. packed-refs and shallow are linked even if they don't
-// exist yet. The others are linked only if they exist.
+// exist yet. The others are linked only if they exist. On Windows it creates no directory, because links need
+// privileges there.
 func (t *tool) createView(h *repoView, text string) error {
 	t.views[h.dir] = h
 	if runtime.GOOS == "windows" {
@@ -227,7 +228,7 @@ func readSettings(path string) ([]byte, error) {
 	return data, err
 }
 
-// machineSettings returns those settings of the machine and the user that IsComparisonSetting accepts. The
+// machineSettings returns the settings of the machine and the user that IsComparisonSetting accepts. The
 // most important ones control line ends. Unreadable files are ignored.
 func (t *tool) machineSettings(ctx context.Context) ([]setting, error) {
 	if t.machine != nil {

@@ -201,7 +201,7 @@ func (w *restorer) locate(ctx context.Context, r *repository) (*plan, error) {
 }
 
 // create creates a repository that doesn't exist on this machine. This is possible only for repositories
-// that agents created or cloned, because those are saved completely. For others, the error is a *Conflict.
+// that agents created or cloned, because a save contains them completely. For others, the error is a *Conflict.
 func (w *restorer) create(ctx context.Context, p *plan) (*location, error) {
 	if p.saved.Main || len(p.saved.Needs) > 0 {
 		return nil, &Conflict{Dir: p.dir, What: "there is no git repository for the saved work"}

@@ -14,7 +14,7 @@ import (
 // directory on this machine. The branch gets a commit with the tracked and untracked files of the saved
 // worktree that contains the directory. The commit's parent is the HEAD of that worktree. Worktrees and
 // other branches stay unchanged. RestoreAsBranches returns notes for users about work that it couldn't
-// restore. It returns the same errors as Restore.
+// restore. It returns the same errors as Restore, but a missing repository is only noted.
 func (g *Git) RestoreAsBranches(ctx context.Context, r RestoreRequest, branches map[string]string) (notes []string, err error) {
 	w, all, err := g.openSave(r, "bring")
 	if w == nil {

@@ -38,7 +38,7 @@ type SaveResult struct {
 	HasWork bool
 	Notes   []string // for users, about work that was not saved
 	// RequiredNames are strings in the index without which a restore fails, so masking must not change
-	// them: field names, directories and branches.
+	// them: field names, directories, branches and git operations.
 	RequiredNames []string
 }
 
@@ -122,8 +122,8 @@ func retryMoved(do func() error) error {
 	return ErrMoved
 }
 
-// saveOnce saves a repository or reuses its bundle from the last save. The error is errMovedNow if HEAD or
-// branches changed during the save.
+// saveOnce saves a repository or reuses its bundle from the last save. The error is errMovedNow if a
+// HEAD, a ref or a file changed during the save.
 func (w *saver) saveOnce(ctx context.Context, s *source) (*repository, error) {
 	before, err := w.git.refs(ctx, &s.location, s.trees...)
 	if err != nil {

@@ -33,7 +33,7 @@ func (s *Snapshots) Pack(ctx context.Context, to, base string) (PackResult, erro
 		return PackResult{}, err
 	}
 	b := bundleRequest{to: to, room: s.limit(), limit: s.limit()}
-	// The number of snapshots is halved until the bundle fits.
+	// If the bundle doesn't fit, Pack tries again with half as many snapshots.
 	for n := len(all); n > 0; n /= 2 {
 		b.reach = excluding(known)
 		for _, one := range all[len(all)-n:] {

@@ -11,7 +11,7 @@ import (
 )
 
 // changed yields the path and the FileInfo of each file that differs from the index. The FileInfo is nil if
-// the file doesn't exist.
+// the file doesn't exist or can't be accessed.
 func (wt *worktree) changed() iter.Seq2[string, os.FileInfo] {
 	return func(yield func(string, os.FileInfo) bool) {
 		for _, e := range wt.status {

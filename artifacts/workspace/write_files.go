@@ -48,7 +48,7 @@ func (w *restorer) writeFiles(ctx context.Context, p *plan, t *treePlan) error {
 	})
 }
 
-// removeFile removes a file, and directories above it that become empty.
+// removeFile removes a file if it exists, and the directories above it that become empty.
 func removeFile(root *os.Root, p string) error {
 	if err := root.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) && !isNotDir(err) {
 		return err

@@ -20,7 +20,7 @@ type Options struct {
 	GraphQL    string // value of GITHUB_GRAPHQL_URL; empty if the forge has no GraphQL API
 	Token      string // empty to send no token
 	Repository string // in the form "owner/name"
-	// Act means that act runs the job. There may be no API then, so a Steady request without an answer is
+	// Act means that act runs the job. act may provide no API, so a Steady request without an answer is
 	// retried only once.
 	Act       bool
 	Retrier   Retrier
@@ -66,7 +66,7 @@ func (c *Client) Retrier() Retrier { return c.calls }
 func (c *Client) Transport() http.RoundTripper { return c.transport }
 
 // stayOn returns a function that rejects redirects to other hosts, because the library would send the token
-// there.
+// there. It allows at most three redirects.
 func stayOn(host string) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		if req.URL.Host != host || len(via) > 3 {

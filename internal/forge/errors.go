@@ -36,7 +36,7 @@ type Error struct {
 	Op       string // the operation, for example "store artifact"
 	Kind     Kind
 	Status   int           // HTTP status of the last answer; 0 if no answer arrived
-	Wait     time.Duration // pause that the service requested; 0 if it requested none
+	Wait     time.Duration // pause that the service requested; 0 if it requested no pause
 	Attempts int           // number of requests made
 	Err      error         // details beyond the status; may be nil
 	Final    bool          // it must not be retried, whatever Kind says
@@ -130,7 +130,7 @@ func classify(resp *github.Response, err error) *Error {
 	}
 	var answer *github.ErrorResponse
 	var address *url.Error
-	var primary *github.RateLimitError // returned even without sending a request, until a known limit ends
+	var primary *github.RateLimitError // until a known limit ends, the library returns it without sending a request
 	var secondary *github.AbuseRateLimitError
 	if errors.As(err, &primary) {
 		e.Kind, e.Wait = Limited, cmp.Or(e.Wait, max(0, time.Until(primary.Rate.Reset.Time)))
@@ -170,7 +170,8 @@ var address = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 // withoutAddresses replaces each URL in a text by a placeholder.
 func withoutAddresses(text string) string { return address().ReplaceAllString(text, "<address>") }
 
-// withoutAddress returns an error whose text contains no URLs. If err contains none, it returns err.
+// withoutAddress returns an error whose text contains no URLs. If the text of err contains no URL, the result is
+// err itself.
 func withoutAddress(err error) error {
 	if err == nil {
 		return nil

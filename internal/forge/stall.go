@@ -11,7 +11,7 @@ import (
 
 var errStalled = errors.New("the service stopped answering")
 
-// maxStall is the maximum time in which an attempt transfers no data.
+// maxStall is the time after which an attempt that transfers no data is canceled.
 const maxStall = time.Minute
 
 // Progress watches one attempt, which is canceled if no data is transferred for some time.

@@ -123,7 +123,7 @@ func childrenByParent(parent int) []int {
 // PID it yields exists or has ended only a moment ago.
 func All() iter.Seq[int] { return numbersIn("/proc") }
 
-// numbersIn yields those entries of a directory whose names are numbers.
+// numbersIn yields the numbers among the names of the entries in a directory.
 func numbersIn(dir string) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		f, err := os.Open(dir)

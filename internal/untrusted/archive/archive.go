@@ -48,8 +48,8 @@ func (e *Malformed) Error() string {
 	return fmt.Sprintf("entry %.80q of the archive %s", e.Entry, e.What)
 }
 
-// Open reads and checks the directory of a zip archive. The error is a *Malformed if an entry is a link, if
-// names leave the archive's directory or collide, if entries share bytes, or if a limit is exceeded. Open
+// Open reads and checks the directory of a zip archive. The error is a *Malformed if a rule is broken, for
+// example if an entry is a link, if names collide, if entries share bytes, or if a limit is exceeded. Open
 // doesn't unpack the entries, which may be larger than the directory says.
 func Open(r io.ReaderAt, size int64, lim Limits) (*zip.Reader, error) {
 	// The archive's directory may be as long as the whole archive, even if it declares a smaller length.
@@ -200,8 +200,8 @@ func fold(name string) string {
 	}, name)
 }
 
-// checkRanges returns a *Malformed if entries share bytes. Otherwise a few bytes could be unpacked many
-// times.
+// checkRanges returns a *Malformed if entries share bytes or extend beyond the end of the archive. If entries
+// could share bytes, a few bytes could be unpacked many times.
 func checkRanges(files []*zip.File, size int64) error {
 	type span struct {
 		name     string

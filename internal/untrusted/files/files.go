@@ -104,7 +104,7 @@ func notRegular(path string) error {
 }
 
 // Read returns the content of a regular file. If the file has more than most bytes, it returns ErrTooLarge.
-// It never holds more than most+1 bytes in memory.
+// It never reads more than most+1 bytes.
 func Read(path string, most int64) ([]byte, fs.FileInfo, error) {
 	return readAll(machine{}, path, most)
 }

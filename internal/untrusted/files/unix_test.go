@@ -47,7 +47,7 @@ func TestPipesDevicesAndLinksAreRefused(t *testing.T) {
 	victim := place(t, "secret")
 	tests := map[string]struct {
 		path string
-		want []string // names of the functions that open it
+		want []string // names of the functions that open the file
 	}{
 		"folder":         {t.TempDir(), nil},
 		"pipe":           {pipe(t), nil},
@@ -80,7 +80,7 @@ func TestNothingIsCreatedThroughALink(t *testing.T) {
 type busy struct {
 	machine
 	before  func(path string)
-	without int // flags that the system lacks
+	without int // flags that have no effect, as on a system that lacks them
 }
 
 func (b busy) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {

@@ -39,7 +39,7 @@ func Decode(data []byte, to any) error {
 }
 
 // DecodeVersion is like Decode for an object whose field schema must be the given number. If the number
-// differs, this is reported even if the object has other errors.
+// differs, the error reports that, even if fields are unknown or have the wrong type.
 func DecodeVersion(data []byte, to any, schema int) error {
 	if err := check(data); err != nil {
 		return err

@@ -15,7 +15,7 @@ func TestCheckSize(t *testing.T) {
 	nested := func(n int, open, end string) string { return strings.Repeat(open, n) + strings.Repeat(end, n) }
 	tests := map[string]struct {
 		text string
-		want bool // CheckSize returns ErrTooMuch
+		want bool // whether CheckSize must return ErrTooMuch
 	}{
 		"empty":               {"", false},
 		"one value":           {"1", false},

@@ -122,7 +122,7 @@ func (s *Set) PartialPrefix(text string) int {
 
 // find returns the first index in b, starting at i, at which a form begins, and the length of the longest
 // form there. If no form begins in b, it returns len(b) and 0. If final is not set, more bytes may follow
-// b. Then find returns the first index at which these bytes matter, and 0. line caches the index of the
+// b. If find needs these bytes to decide about an index, it returns the index and 0. line caches the index of the
 // next line break between calls. Its first value is 0.
 func (s *Set) find(b []byte, i int, final bool, line *int) (at, n int) {
 	for ; i < len(b); i++ {

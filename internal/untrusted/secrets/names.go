@@ -27,7 +27,8 @@ var (
 
 // withheldForm matches variables with which a process could attack the job's services, its outputs or its
 // later steps. It also matches the model's API key, which processes don't need because a proxy adds it to
-// requests. RAYMOND_ variables with values for an outer run don't apply to an inner run.
+// requests. If a script of another run has started this program, the RAYMOND_VAR_ variables contain values for
+// that run. They don't apply to the run of this program.
 var withheldForm = text.Regexp(`(?s)^(?:ACTIONS_.*|INPUT_.*|RAYMOND_VAR_.*|RAYMOND_STATE_KEY|ANTHROPIC_API_KEY|CLAUDE_CODE_OAUTH_TOKEN` +
 	// Variables with the paths of files in which a step writes commands for its runner. Each kind of
 	// runner has its own names for these variables.

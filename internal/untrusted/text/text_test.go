@@ -131,7 +131,7 @@ func FuzzText(f *testing.F) {
 }
 
 // checkShown checks that got contains no invisible characters, and no control characters except the
-// characters in kept. again is the function that returned got. It must be idempotent.
+// characters in kept. The function again returned got, and must be idempotent.
 func checkShown(t *testing.T, s, got, kept string, again func(string) string) {
 	t.Helper()
 	for _, r := range got {
