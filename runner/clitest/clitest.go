@@ -1,6 +1,6 @@
-// Package clitest contains helpers for the tests of all agent CLIs. There is a scripted model,
-// which the real CLIs call through an imitation of their vendor's API on a local server. And there
-// is Replay, which runs a backend on recorded output of the real CLIs.
+// Package clitest contains helpers for the tests of all agent CLIs. A scripted model answers the real
+// CLIs, which call it through an imitation of their vendor's API on a local server. Replay runs a
+// backend on recorded output of the real CLIs.
 //
 // The package knows the protocol of each API, but it does not depend on the backends under test.
 package clitest

@@ -31,9 +31,9 @@ type Result struct {
 	Messages []runner.Message
 }
 
-// Replay calls play with each recording in testdata/stream and compares the result with the golden
-// text in the recording's file. With -update, it writes the golden text instead. The file "how" in
-// a recording contains the session mode and how the process ended.
+// Replay calls the function play with each recording in testdata/stream and compares the result with
+// the golden text in the recording's file. With -update, it writes the golden text instead. The file
+// "how" in a recording contains the session mode and how the process ended.
 func Replay(t *testing.T, play func(*testing.T, Recording) Result) {
 	t.Helper()
 	goldentest.Each(t, "testdata/stream/*.txtar", func(t *testing.T, files map[string]string) string {

@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// refusedUse is a tool call that the CLI has denied. The CLI's output doesn't contain these, but
-// the rollout does.
+// refusedUse is a tool call that was denied. The CLI's output doesn't contain tool calls that the CLI
+// itself has denied, but the rollout does.
 type refusedUse struct {
 	Tool, Input string // Input was written by the model and may be long
 	Reason      string // in the words of the CLI
@@ -70,8 +70,8 @@ func readRefusals(path string, from int64) []refusedUse {
 	return list
 }
 
-// refusalReason returns why a tool call was denied, according to its output. It returns "" if it
-// was not denied.
+// refusalReason returns why a tool call was denied, according to the output of the call. It returns
+// "" if the call was not denied.
 func refusalReason(output jsontext.Value) string {
 	var texts []string
 	if output.Kind() == '"' {

@@ -22,8 +22,8 @@ const title = "Codex"
 //go:embed npm
 var npm embed.FS
 
-// Pin is the pinned version of the Codex CLI. It does not need Node. The package also contains
-// other programs whose names start with "codex".
+// Pin is the pinned version of the Codex CLI. The CLI does not need Node. Its npm package also
+// contains other programs whose names start with "codex".
 var Pin = program.Pin{
 	Title: title, Package: "@openai/codex", Files: program.NPMFiles(npm),
 	Program: "node_modules/@openai/codex-*/vendor/*/bin/" + program.WindowsOr("codex.exe", "codex"), Folder: "raymond-codex",

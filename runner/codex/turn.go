@@ -55,9 +55,9 @@ func (b *Backend) prepare(o runner.Order) (turn, *runner.Failure) {
 	return t, nil
 }
 
-// narrowCage returns a cage in which only /dev and the paths in keep are writable, if the agent
-// must not write files. The cage does this because the CLI's own sandbox can't run in it. In all
-// other cases it returns c.
+// narrowCage returns a stricter cage if the agent must not write files, because the CLI's own
+// read-only sandbox can't run in a cage. Of the paths that are writable in c, only /dev and the paths
+// in keep stay writable. In all other cases, narrowCage returns c.
 func (t turn) narrowCage(c *cage.Cage, keep []string) *cage.Cage {
 	if c == nil || t.may.files != readOnly {
 		return c

@@ -61,7 +61,7 @@ var fields = keyproxy.RequestFields{
 	},
 }
 
-// Read implements keyproxy.API. The path contains the model, which the body does not.
+// Read implements keyproxy.API. The path of the request, and not the body, contains the model.
 func (API) Read(r *http.Request, body io.Reader) (keyproxy.Request, error) {
 	request, err := fields.Read(body)
 	request.Model = modelCall().FindStringSubmatch(r.URL.EscapedPath())[1]

@@ -91,8 +91,8 @@ func (b *Backend) Source() program.Source {
 	return program.Source{
 		Backend: protocol.BackendGemini, Title: title, Name: "gemini", HowTo: Pin.HowTo() + "; it needs Node.js 20 or later",
 		Oldest: program.Version{0, 61, 0},
-		// This home contains no settings file, which would otherwise keep the CLI from reading a
-		// .env file of the checkout. Making the workspace untrusted has the same effect.
+		// This home contains no settings file that keeps the CLI from reading a .env file of the
+		// checkout. Making the workspace untrusted has the same effect.
 		Env: b.env([]string{homeVar + "=" + filepath.Join(b.home().cliHome(), "version"), trustVar + "=false"}),
 	}
 }
@@ -241,7 +241,7 @@ func (b *Backend) env(order []string) []string {
 	}
 	required := []string{
 		homeVar + "=" + h.cliHome(), authVar + "=" + auth, trustVar + "=" + trusts,
-		// Only one process must receive the signals.
+		// Don't start the CLI as a child process of itself: only one process must receive the signals.
 		"GEMINI_CLI_NO_RELAUNCH=true",
 		// Don't open a browser for a login, since no user could log in.
 		"NO_BROWSER=true",

@@ -129,8 +129,8 @@ func classify(words string, status int, last string, now time.Time) *runner.Fail
 // retryDelay matches the number of seconds after which a request may be repeated.
 var retryDelay = text.Regexp(`(?i)retry (?:after|in) ([0-9]{1,7})(?:\.[0-9]+)?s`)
 
-// resetTime returns when a quota is renewed, or the zero time if the message doesn't say. Daily
-// quotas are renewed at midnight in California, which is assumed to be 08:00 UTC, as in winter.
+// resetTime returns when a quota is renewed, or the zero time if the message doesn't contain that.
+// Daily quotas are renewed at midnight in California, which is assumed to be 08:00 UTC, as in winter.
 func resetTime(words string, now time.Time) time.Time {
 	if m := retryDelay().FindStringSubmatch(words); m != nil {
 		n, _ := strconv.Atoi(m[1]) // can't fail, since the text consists of digits

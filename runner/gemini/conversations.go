@@ -68,7 +68,7 @@ func idOf(path string) string {
 }
 
 // hasMessage reports whether a line contains a message of a user or of the model. The CLI can't
-// resume any other conversation.
+// resume a conversation without such a line.
 func hasMessage(line []byte, truncated bool) bool {
 	var m message
 	return truncated || json.Unmarshal(line, &m) == nil && m.isConversation()

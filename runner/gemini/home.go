@@ -114,8 +114,8 @@ type projects struct {
 	Projects map[string]string `json:"projects"`
 }
 
-// registerDir assigns a folder name to a directory. Otherwise, the CLI would choose a name that
-// would be unknown here. In a cage, it could not even write all the files in which it records the
+// registerDir assigns a folder name to a directory. Otherwise, the CLI would choose a name that this
+// package doesn't know. In a cage, the CLI could not even write all the files in which it records the
 // name.
 func (h home) registerDir(dir string) error {
 	if runtime.GOOS == "windows" {
@@ -142,9 +142,9 @@ func (h home) addToList(dir, name string) error {
 		return err
 	}
 	defer tmp.Close()
-	// The CLI silently waits, in ever longer intervals, until it gets its lock. It never gets a
-	// lock that isn't a folder or whose time is in the future. A killed CLI may have left a lock,
-	// and an agent may have created one.
+	// The CLI waits silently, in ever longer intervals, until it gets the lock of projects.json. It
+	// never gets a lock that isn't a folder or whose time is in the future. A killed CLI may have
+	// left a lock, and an agent may have created one.
 	const lock = projectsFile + ".lock"
 	if info, err := tmp.Lstat(lock); err == nil && (!info.IsDir() || time.Since(info.ModTime()).Abs() > staleLockAge) {
 		if err := tmp.RemoveAll(lock); err != nil {

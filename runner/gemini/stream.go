@@ -111,14 +111,14 @@ func (s *stream) handle(r *record) {
 	}
 }
 
-// addText handles the next piece of the model's text. It shows the lines that are complete.
+// addText handles the next piece of the model's text. It shows the lines that are complete, and also
+// an incomplete line of more than 64 KiB.
 func (s *stream) addText(piece string) {
 	s.answer.hasOutput = s.answer.hasOutput || piece != ""
 	if !s.answer.message.Add(piece) {
 		s.Fail(program.TooLongFailure())
 		return
 	}
-	// Show only complete lines.
 	if s.Order.Verbosity == runner.VerbosityNone {
 		return
 	}

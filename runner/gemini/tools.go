@@ -68,9 +68,9 @@ const (
 	priorityDefault = 100 // for tools that the CLI would allow, but that are denied by default
 )
 
-// modesExceptPlan are the modes in which the lists of allowed tools apply. The mode plan only
-// allows reading.
-var modesExceptPlan = []string{"default", "autoEdit", "yolo"} // with their names in rules
+// modesExceptPlan are the modes in which the lists of allowed tools apply, with their names in
+// rules. The mode plan only allows reading.
+var modesExceptPlan = []string{"default", "autoEdit", "yolo"}
 
 // permissions are the permissions of an agent, with which its rules are created.
 type permissions struct {

@@ -120,7 +120,8 @@ func (p *conversations) addSession(s *state.Session) {
 	}
 }
 
-// addStart records that an execution started to use a conversation. It does nothing if id is empty.
+// addStart records that an execution started to use a conversation. It keeps only the first start of
+// each execution. It does nothing if id is empty.
 func (p *conversations) addStart(id string, b start) {
 	if id == "" {
 		return

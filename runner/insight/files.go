@@ -46,8 +46,8 @@ func addFiles(r *Report, s Source, room int) int {
 	return used
 }
 
-// limitFiles masks secrets in the first files of a list, and removes diffs that would exceed room
-// bytes.
+// limitFiles returns the first maxFilesPerExec files of a list. It masks secrets in them, and removes
+// diffs that would exceed room bytes in total.
 func limitFiles(list []report.File, hide func(string) string, room int) []report.File {
 	out := make([]report.File, 0, min(len(list), maxFilesPerExec))
 	for _, f := range list[:min(len(list), maxFilesPerExec)] {

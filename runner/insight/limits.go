@@ -8,8 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// The limits of a report in bytes. A text is measured as it appears in the page, which is escaped,
-// so a page never exceeds 15 MB.
+// The limits of a report in bytes. The size of a text is its size in the page, where it is escaped.
+// With these limits, a page never exceeds 15 MB.
 const (
 	maxPage        = 12 << 20
 	maxRows        = 5000 // number of executions, agents, waits and limits, each
@@ -18,7 +18,7 @@ const (
 	bytesPerText   = 150  // estimate for the row that contains a text of an execution
 	minForMessages = 2 << 20
 
-	// For the results, the errors and the variables of all agents, each.
+	// maxResults limits the results of all agents, their errors, and their variables, each.
 	maxResults      = 1 << 20
 	maxErrors       = 1 << 20 // for the errors of all executions
 	maxTexts        = 2 << 20 // for outputs of commands, progress lines and similar texts of all executions
@@ -65,8 +65,8 @@ func (r *Report) addOmission(format string, args ...any) {
 	r.LeftOut = append(r.LeftOut, fmt.Sprintf(format, args...))
 }
 
-// limitLists shortens the lists of the report. It keeps the executions that failed and the newest
-// others, and the agents of these executions.
+// limitLists shortens the lists of the report. It keeps the failed and the newest executions, the
+// agents of these executions, and failed agents.
 func limitLists(r *Report) {
 	if all := len(r.Executions); all > maxRows {
 		keep := map[int]bool{}

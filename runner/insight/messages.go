@@ -64,8 +64,8 @@ func (t *messageBuffer) add(m runner.Message) {
 	}
 }
 
-// moveTo moves the collected messages into the execution x, and returns their size. They are
-// inserted before the first message of x that is later.
+// moveTo moves the collected messages into the execution x, and returns their size. The messages are
+// inserted before the first message of x that is later than the first collected message.
 func (t *messageBuffer) moveTo(x *report.Exec) int {
 	all := slices.Concat(t.head, t.tail)
 	for i := range all {

@@ -13,10 +13,10 @@ type Source struct {
 	Run      *state.Run // is not changed
 	IsDriven bool       // a process is driving the run
 	Next     string     // value of Report.Next
-	// Events yields the events of the event log in order. The first error ends it. It may be nil.
-	// Events that Run contains may be missing.
+	// Events yields the events of the event log in order. Reading stops at the first error. Events
+	// may be nil. Events that Run contains may be missing.
 	Events iter.Seq2[state.Event, error]
-	// History yields the steps of the run that are available. The first error ends it. It may be
+	// History yields the steps of the run that are available. An error comes last. History may be
 	// nil. It shows which conversations the executions used, and contains the answers to questions.
 	History iter.Seq2[state.HistoryStep, error]
 	// Agents maps the name of an agent CLI to the transcripts of its conversations. If a CLI is
@@ -29,7 +29,8 @@ type Source struct {
 	Hide func(string) string
 }
 
-// Transcripts reads the conversations of one agent CLI. Read is the method of runner.AgentCLI.
+// Transcripts reads the conversations of one agent CLI. Read is the method Read of
+// runner.Transcripts.
 type Transcripts interface {
 	Read(c runner.Conversation, from, to int64, each func(runner.Message) error) error
 }

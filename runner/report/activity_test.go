@@ -12,9 +12,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// progressLines lists texts that a progress line of the job log contains. In each case, the given
-// things happen at intervals of ten seconds, and the progress line is printed one minute after the
-// last one.
+// progressLines lists cases for the progress line of the job log. deeds are the events and the
+// progress that are reported, at intervals of ten seconds, after the start of a state. The progress
+// line is printed one minute after the last of them.
 var progressLines = []struct {
 	what  string
 	spent state.USD // cost of the run before this segment

@@ -13,10 +13,10 @@ import (
 // Advice recommends how to continue a run in which an agent has failed.
 type Advice struct {
 	// FirstStep is the first step for the user before the run continues, without a full stop. It is
-	// empty if that is unknown or if nothing needs to be done.
+	// empty if no such step is known or needed.
 	FirstStep string
-	// NeedsFileChange is set if FirstStep changes files. Then the button that re-runs a job does
-	// not help, because it uses the old files.
+	// NeedsFileChange is set if FirstStep changes files. In this case, GitHub's button that re-runs
+	// a job does not help, because a re-run uses the old files.
 	NeedsFileChange bool
 	// RerunFrom is the state from which the run must be repeated, because a resume would fail
 	// again. It is empty if the run can be resumed.
@@ -27,8 +27,8 @@ type Advice struct {
 // fixTheCause is the recommended first step if nothing more specific is known.
 const fixTheCause = "fix the cause"
 
-// adviceForCLI returns the advice for a user of the command line. It replaces {state} in the first
-// step with the name of the agent's state.
+// adviceForCLI returns the advice for a user of the command line. If several agents have failed, the
+// advice is for the first one. {state} in the first step is replaced with the state of that agent.
 func adviceForCLI(run *state.Run) Advice {
 	i := slices.IndexFunc(run.Agents, func(a *state.Agent) bool { return a.Failure != nil })
 	if i < 0 {
@@ -39,8 +39,8 @@ func adviceForCLI(run *state.Run) Advice {
 	f, isFault := runner.FindFault(kind)
 	var c Advice
 	switch {
-	// Limits of the run come first. After them, as after the faults in runner.Faults, a resume
-	// without changes would fail again.
+	// The agent has reached a limit of the run, so a resume with the same limit would fail again. A
+	// resume after one of the faults in runner.Faults, which follow below, also needs a change.
 	case kind == "max-agents":
 		c.flags = fmt.Sprint(" --max-agents ", 2*run.Options.MaxAgents)
 	case kind == "max-depth":
@@ -88,16 +88,18 @@ func AdviceForJob(run *state.Run) Advice {
 	if flag, value, isFlag := strings.Cut(strings.TrimPrefix(c.flags, " --"), " "); isFlag {
 		c.FirstStep, c.NeedsFileChange = "set `"+flag+": "+value+"`", true
 	}
-	// The action's own message names the input for the API key.
+	// Leave out the general step. Also leave out the step for a missing or invalid API key: the
+	// action's own message names the input for the key.
 	if f, _ := runner.FindFault("authentication"); c.FirstStep == fixTheCause || c.FirstStep == f.Remedy {
 		c.FirstStep = ""
 	}
 	return c
 }
 
-// ResumeHint returns a line with the command that continues a stopped run. The line contains only
-// raymond's own words, and ends with the command. It is empty if the run has completed. stateDir is
-// the folder of the state file. If empty, the default folder is used.
+// ResumeHint returns a line with the command that continues a stopped run. If agents wait, the line
+// may contain several commands. Apart from names, paths and the choices of questions, it contains
+// only raymond's own words. It is empty if the run has completed. stateDir is the folder of the state
+// file. If stateDir is empty, the default folder is used.
 func ResumeHint(run *state.Run, stateDir string) string {
 	id := plain(run.WorkflowID)
 	if stateDir != "" && stateDir != state.DefaultDir {

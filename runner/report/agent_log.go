@@ -20,10 +20,11 @@ const (
 	widestTransition = 120  // columns of a transition
 	widestAgentLine  = 300  // columns of an agent's line, or of a command
 	widestRefused    = 200  // columns of a denied tool call
-	widestSetting    = 1200 // columns of the setting that may allow it; a shortened one would be useless
+	widestSetting    = 1200 // columns of the setting that may allow the call; useless if shortened
 )
 
-// agentLog contains an agent's newest texts and its tool calls. It is part of a live Model.
+// agentLog contains an agent's newest texts, its tool calls, and its denied tool calls, for the
+// summary. Only a live Model collects the texts and the tool calls.
 type agentLog struct {
 	lines    []string // last lines of the agent's text
 	toolUses map[string]int
@@ -31,7 +32,8 @@ type agentLog struct {
 	unlisted int             // number of denied tool calls beyond maxRefused
 }
 
-// addLine adds a line of an agent's text. If the line reports a tool call, it only counts the tool.
+// addLine adds a line of an agent's text. If the line reports a tool call, addLine does not add the
+// line, but counts the call.
 func (t *agentLog) addLine(s string) {
 	if m := toolUse().FindStringSubmatch(s); m != nil && len(m[1]) <= widestName {
 		if _, known := t.toolUses[m[1]]; known || len(t.toolUses) < maxTools {
@@ -48,7 +50,8 @@ func (t *agentLog) addLine(s string) {
 // text that looks like name(text) is also counted as a tool call.
 var toolUse = text.Regexp(`(?s)^([A-Z][A-Za-z0-9_-]*|mcp__[A-Za-z0-9_-]*)\(.*\)$`)
 
-// addRefusals adds the tool calls that were denied to an agent.
+// addRefusals adds denied tool calls that are not in the list yet. If the list is full, it only
+// counts them.
 func (t *agentLog) addRefusals(all []state.Refusal) {
 	for _, r := range all {
 		switch {

@@ -34,8 +34,7 @@ type JobLog interface {
 	// PrintStyled prints a line. The line may contain raymond's color sequences, but no other
 	// control characters.
 	PrintStyled(line string)
-	// PrintOwn is like PrintStyled for a line of raymond's own words. Only names in it come from
-	// elsewhere.
+	// PrintOwn is like PrintStyled, for a line that consists of raymond's own words and of names.
 	PrintOwn(line string)
 	// Group starts a group of lines. Groups can't contain groups.
 	Group(title string)
@@ -54,9 +53,10 @@ const (
 
 // Annotations shows the most important facts as annotations. There is an error for each failure, at
 // the file of the failed state. There are warnings for retries, for agents that used all reminders,
-// for denied tool calls, when most of the budget is spent, and for checkpoints that could not be
-// stored. A notice contains the result. Repeated annotations are dropped, and each level has at
-// most ten. The tenth also contains the number of annotations that were left out, so only Close
+// for agents that left a state although their work was not done, for denied tool calls, when most of
+// the budget is spent, and for checkpoints that could not be stored. A notice contains the result.
+// Repeated annotations are dropped, and each level has at most ten. The tenth also contains the
+// number of annotations that were left out, so only Close shows it.
 // shows it.
 type Annotations struct {
 	log    JobLog
@@ -65,7 +65,8 @@ type Annotations struct {
 	tenth  map[string]Annotation // the tenth annotation of each level, which Close shows
 	seen   map[[sha256.Size]byte]bool
 	model  *Model
-	// ending is the annotation for the end of the run. Next shows it, or else Close.
+	// ending is the annotation for the end of the run. Next shows it. If Next is not called, Close
+	// does.
 	ending *Annotation
 }
 
@@ -103,7 +104,7 @@ func (a *Annotations) Report(e state.Event) error {
 	return nil
 }
 
-// warnRetry warns about each retry. For an unavailable service it warns only about the first one.
+// warnRetry warns about a retry. If the service is unavailable, it warns only about the first retry.
 func (a *Annotations) warnRetry(e state.Event, b *state.Retry) {
 	switch {
 	case !b.Service:
@@ -113,8 +114,8 @@ func (a *Annotations) warnRetry(e state.Event, b *state.Retry) {
 	}
 }
 
-// Annotate shows an annotation that belongs to no event, such as a problem in a workflow. It counts
-// towards the same limits.
+// Annotate shows an annotation that belongs to no event, such as a problem in a workflow. The
+// annotation counts towards the limit for its level.
 func (a *Annotations) Annotate(n Annotation) {
 	n.Title = cut(n.Title, maxTitle)
 	n.Text = shortenMiddle(text.BreakCommandMark(n.Text), maxAnnotation)
@@ -151,8 +152,8 @@ func (a *Annotations) Close() error {
 	return nil
 }
 
-// newAnnotation returns an annotation at the file of an event's state. It has no file if the file
-// name is not plain text.
+// newAnnotation returns an annotation at the file of an event's state. The annotation has no file if
+// the repository doesn't contain the file, or if the file's path is not plain text.
 func (a *Annotations) newAnnotation(levelName string, e state.Event, what string) Annotation {
 	n := Annotation{Level: levelName, Title: fmt.Sprintf("%s in %s %s", name(e.Agent), name(e.State), what)}
 	if file := a.scope(e.State); plain(file) == file {
@@ -161,7 +162,8 @@ func (a *Annotations) newAnnotation(levelName string, e state.Event, what string
 	return n
 }
 
-// warn shows a warning at the file of an event's state. what completes the title "AGENT in STATE".
+// warn shows a warning at the file of an event's state. The title consists of "AGENT in STATE" and
+// the parameter what.
 func (a *Annotations) warn(e state.Event, what, text string) {
 	n := a.newAnnotation(LevelWarning, e, what)
 	n.Text = text
@@ -221,7 +223,8 @@ func (a *Annotations) warnReminders(e state.Event) {
 	a.warn(e, "used up its reminders", count(len(x.Reminders), "reminder")+", the last because: "+last.Text)
 }
 
-// failedOutput returns the ends of the outputs of all commands that failed in an attempt.
+// failedOutput returns the ends of the outputs of the commands that failed in an attempt. It leaves
+// out further commands when it has collected maxText bytes.
 func failedOutput(b *state.NodeAttempt) string {
 	text := ""
 	for _, r := range b.Results {
@@ -251,8 +254,8 @@ func refusalsText(denied []state.Refusal) string {
 // budgetWarningShare is the share of the budget that must be spent before there is a warning.
 const budgetWarningShare = 0.8
 
-// warnBudget warns if most of the budget is spent. Other limits are not shown here: the end of the
-// run or the failure of an agent reports them.
+// warnBudget warns if at least budgetWarningShare of the budget is spent. It ignores an exceeded
+// budget and other limits: the end of the run or the failure of an agent reports them.
 func (a *Annotations) warnBudget(b *state.Limit) {
 	if b.Which != "budget" || b.Value > b.Max || b.Value < budgetWarningShare*b.Max || b.Max <= 0 {
 		return

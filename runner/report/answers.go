@@ -10,8 +10,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// DefaultPrefix is the text with which a comment starts that answers a question, if no other prefix
-// is configured.
+// DefaultPrefix is the text at the start of comments that answer questions, if no other prefix is
+// configured.
 const DefaultPrefix = "/raymond"
 
 const (
@@ -20,9 +20,10 @@ const (
 	maxAnswers        = 3             // answers in one command
 )
 
-// AnswerLines returns the comments that answer a question: one for each choice, or one with a
-// placeholder. Each comment is one line without backticks. number is the number of the question, or
-// 0 if no other question is open. An empty prefix means DefaultPrefix.
+// AnswerLines returns the comments that answer a question: one for each of the first maxChoices
+// choices. If the choices can't be listed, it returns a single comment with a placeholder. Each
+// comment is one line without backticks. number is the number of the question, or 0 if no other
+// question is open. An empty prefix means DefaultPrefix.
 func AnswerLines(prefix string, number int, choices []string) []string {
 	prefix = cmp.Or(prefix, DefaultPrefix)
 	if number > 0 {
@@ -35,8 +36,8 @@ func AnswerLines(prefix string, number int, choices []string) []string {
 	return all
 }
 
-// listedAnswers returns the choices of a question. It returns a placeholder if the question has no
-// choices, or if some choices can't be listed.
+// listedAnswers returns the first maxChoices choices of a question. It returns a placeholder if the
+// question has no choices, or if any choice can't be listed.
 func listedAnswers(choices []string) []string {
 	if len(choices) == 0 || slices.ContainsFunc(choices, isUnlistable) {
 		return []string{answerPlaceholder}
@@ -71,7 +72,8 @@ func waitHint(command string, waits []Wait) string {
 	return strings.Join(hints, "; ")
 }
 
-// answerFlags returns command-line flags that answer the open questions.
+// answerFlags returns command-line flags that answer the open questions. If there are many, only the
+// first maxAnswers questions get a flag.
 func answerFlags(open []Wait) string {
 	if len(open) == 1 {
 		all := listedAnswers(open[0].Choices)

@@ -34,7 +34,7 @@ type Console struct {
 	layout     layout
 	out        []byte // output that was not written to w yet
 	now        time.Time
-	isJob      bool         // for a job log, which also shows results and failures elsewhere
+	isJob      bool         // the console is part of a JobReporter, which shows the result of the run elsewhere
 	hasFailure bool         // a line has reported that an agent failed
 	active     []*agentView // active agents, in the order of their start
 	model      *Model
@@ -129,7 +129,8 @@ func (c *Console) Doing(agent, stateName string, p runner.Progress) error {
 	return c.flush()
 }
 
-// Tick redraws the live lines. Without a terminal, it prints lines about what agents are doing.
+// Tick prints the pending line and redraws the live lines. Without a terminal, it prints a line about
+// each active agent that no line has mentioned for progressEvery.
 func (c *Console) Tick(now time.Time) error {
 	c.now = now
 	c.printPending()
@@ -159,9 +160,9 @@ func (c *Console) find(agent string) *agentView {
 	return nil
 }
 
-// printPending prints the pending line after it has become clear that no transition follows. If the
-// state had no attempts left, the line is changed: the agent has not failed, so the workflow
-// suspends the run.
+// printPending prints the pending line, after it has become clear that no transition follows. If the
+// state had no attempts left, the line is changed, because the agent has not failed: the workflow
+// makes the agent wait.
 func (c *Console) printPending() {
 	l := c.pending
 	if l == nil {
@@ -216,7 +217,7 @@ func (c *Console) updateActive(e state.Event, l line) {
 	}
 }
 
-// activate returns the data of an active agent. It adds the agent if necessary: after a resume, the
+// activate returns the view of an active agent. It adds the agent if necessary: after a resume, the
 // agent's first event may not be the start of a state.
 func (c *Console) activate(agent, stateName string) *agentView {
 	v := c.find(agent)
@@ -264,7 +265,8 @@ func (c *Console) endState(e state.Event, b *state.StateFinished) {
 	c.print(l)
 }
 
-// showTransition prints a transition. If the end of the state is pending, both are one line.
+// showTransition prints a transition. If the line for the end of the state is pending, both become
+// one line, unless the state had no attempts left.
 func (c *Console) showTransition(e state.Event, b *state.Transition) {
 	l := c.takePending(e.Agent)
 	switch {
@@ -328,8 +330,8 @@ func (c *Console) print(l line) {
 	}
 }
 
-// ownPrinter is a writer with a separate method for lines in raymond's own words. Only names in
-// these lines come from elsewhere.
+// ownPrinter is a writer with a separate method for lines that consist of raymond's own words and of
+// names.
 type ownPrinter interface{ PrintOwn(line string) }
 
 // minRank returns the lowest rank of the lines that the options allow.

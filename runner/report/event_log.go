@@ -13,9 +13,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// EventLog writes the events of one run as JSON lines. It skips events that are already in the log.
-// Their numbers are not greater than the number of the run's last event there. So after a crash,
-// the events since the last save can be reported again, and the log still contains each event once.
+// EventLog writes the events of one run as JSON lines. It skips events that are already in the log:
+// events whose numbers are not greater than the number of the run's last event in the log. So after
+// a crash, the events since the last save can be reported again, and the log still contains each
+// event once.
 type EventLog struct {
 	w            io.Writer
 	file         *os.File // nil in a log that NewEventLog returned
@@ -41,8 +42,8 @@ func NewEventLog(w io.Writer, workflowID string, after int) *EventLog {
 
 // OpenEventLog opens the log at path for appending. It creates missing folders with mode 0700, and
 // a missing file with mode 0600. If a crash has left an incomplete last line, OpenEventLog removes
-// it. The log may also contain events of other runs. It may be a pipe or a device, which is not
-// read.
+// the line. The log may also contain events of other runs. If path is a pipe or a device, existing
+// events are not read.
 func OpenEventLog(path, workflowID string) (*EventLog, error) {
 	f, last, err := openLog(path, workflowID)
 	if err != nil {
@@ -66,8 +67,8 @@ func openLog(path, workflowID string) (f *os.File, last int, err error) {
 	return f, last, err
 }
 
-// Restart makes the log accept the events of a new run, whose numbers start at 1 again, although it
-// contains events of an earlier run with the same id. It must be called before the first Report.
+// Restart makes the log accept the events of a new run, whose numbers start at 1 again, although the
+// log contains events of an earlier run with the same id. It must be called before the first Report.
 func (l *EventLog) Restart() { l.lastSeq = 0 }
 
 // SetIntegrityLog sets the integrity log of a log that OpenEventLog has returned, and adds the

@@ -36,7 +36,8 @@ func repairLog(path, workflowID string) (last int, err error) {
 	switch err := in.Err(); {
 	case err != nil || len(*rest) == 0:
 		return last, err
-	// A crash has left this line. Any other text is not from this log and must be kept.
+	// A crash has left this incomplete event. Any other text was not written by an EventLog and must
+	// be kept.
 	case ((*rest)[0] == '{' || (*rest)[0] == 0) && !json.Valid(*rest):
 		return last, f.Truncate(end)
 	}

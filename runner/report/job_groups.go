@@ -18,8 +18,7 @@ func (g *groupLog) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// PrintOwn closes the open group and prints a line of raymond's own words. Only names in it come
-// from elsewhere.
+// PrintOwn closes the open group and prints a line that consists of raymond's own words and of names.
 func (g *groupLog) PrintOwn(line string) {
 	g.endGroup()
 	g.log.PrintOwn(replaceDim(line))

@@ -98,7 +98,8 @@ func (j *JobReporter) Next(text string) error {
 	return j.console.flush()
 }
 
-// Close ends all open groups, marks their states as interrupted, and closes the console.
+// Close marks the states of all active agents as interrupted, ends their groups, and closes the
+// console.
 func (j *JobReporter) Close() error {
 	j.interruptAll()
 	return j.console.Close()

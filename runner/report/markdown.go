@@ -11,8 +11,8 @@ import (
 )
 
 // code returns Markdown that shows an untrusted text unchanged, shortened to width columns on one
-// line. It uses a code span with delimiters that are longer than any run of backticks in the text.
-// The Markdown may be used in a table.
+// line. It uses a code span with delimiters that are longer than any sequence of backticks in the
+// text. The Markdown may be used in a table.
 func code(text string, width int) string { return codeSpan(cut(text, width)) }
 
 // codeSpan is like code for a text that is already one plain line, and does not shorten it.
@@ -84,7 +84,8 @@ func literal(text string) string {
 	for _, r := range text {
 		switch {
 		case r == '@' || r == '$':
-			// GitHub looks for mentions and formulas in plain text, but not in code.
+			// GitHub looks for mentions and formulas in plain text, but not in code, so write the
+			// character as code.
 			fmt.Fprintf(&b, "<code>%c</code>", r)
 		case r < utf8.RuneSelf && (unicode.IsPunct(r) || unicode.IsSymbol(r)) && !strings.ContainsRune(",;'\"%", r):
 			b.WriteByte('\\')

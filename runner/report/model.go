@@ -19,7 +19,8 @@ type Model struct {
 	Agents         []*Agent           `json:"agents"` // in the order of their first event
 	ExecutionCount int                `json:"begun"`  // number of state executions that have started
 	Executions     []*Exec            `json:"executions"`
-	// Waits are in the order of their start. To is set in waits that have ended.
+	// Waits are the current and the past waits, in the order in which they were added. Wait.To is
+	// zero if the end of the wait is not known yet.
 	Waits    []Wait            `json:"waits"`
 	Limits   []Limit           `json:"limits"`
 	Stored   *state.Checkpoint `json:"stored,omitempty"`
@@ -31,7 +32,7 @@ type Model struct {
 	CLI string `json:"cli,omitempty"`
 
 	seq          int  // number of the last event
-	endedWait    Wait // current wait of the last event's agent before that event; zero if it had none
+	endedWait    Wait // wait of the last event's agent before that event; zero if the agent did not wait
 	agents       map[string]*Agent
 	waiting      map[string]int // index in Waits of the current wait, by agent
 	spent        state.Spent
@@ -85,8 +86,8 @@ const (
 	maxFirst = 50  // number of first executions that a live model stores
 	maxLast  = 150 // number of last executions that a live model stores
 
-	// maxOutputs is the number of newest executions whose program output is kept. The output of
-	// older ones is removed, so that even a very long run fits into memory.
+	// maxOutputs is the number of newest executions whose output is kept. The output of older
+	// executions is removed, so that even a very long run fits into memory.
 	maxOutputs = 2000
 )
 
@@ -101,7 +102,8 @@ func (m *Model) AddAll(events iter.Seq2[state.Event, error]) error {
 	return nil
 }
 
-// Add adds the next event. An event that was already added has no effect, nor has an older one.
+// Add adds the next event. It ignores an event that was already added, and an event with a lower
+// number than the last one.
 func (m *Model) Add(e state.Event) {
 	if e.Seq > 0 && e.Seq <= m.seq {
 		return
@@ -225,9 +227,9 @@ func (m *Model) addAgentEvent(e state.Event, a *Agent) {
 	}
 }
 
-// addExecEvent adds an event within an execution. If the execution was paused, the event shows that
-// the run continues it, so its stopwatch is started again. Only a report that an attempt was
-// interrupted doesn't show this.
+// addExecEvent adds an event within an execution. An event shows that the run continues a paused
+// execution, so the execution's stopwatch is started again. The exception is an event about an
+// interrupted attempt.
 func (m *Model) addExecEvent(e state.Event, a *Agent) {
 	output, isOutput := e.Body.(*state.AgentOutput)
 	if isOutput && m.isLive {
@@ -274,9 +276,9 @@ func (m *Model) agentOf(e state.Event) *Agent {
 }
 
 // execOf returns the execution that an event belongs to: the agent's newest execution, or a new one
-// if no event has reported its start. If the agent's open execution has another number, it gets the
-// number of the event, since a resume may have changed it. For an event without a number, the
-// result may be nil.
+// if no event has reported its start. If the agent's open execution in the event's state has another
+// number, it gets the event's number, since a resume may have changed the number. For an event
+// without a number, execOf returns the agent's newest execution, which may be nil.
 func (m *Model) execOf(e state.Event, a *Agent) *Exec {
 	x := a.last
 	switch {
@@ -297,8 +299,9 @@ func (m *Model) Last(agent string) *Exec {
 	return nil
 }
 
-// newExec adds an execution. It also removes the output of an execution that is now too old, and in
-// a live model an execution between the first and the last ones.
+// newExec adds an execution. It also removes the output of an execution that is no longer among the
+// newest maxOutputs. If a live model has too many executions, newExec removes the first one after
+// the first maxFirst.
 func (m *Model) newExec(e state.Event, a *Agent) *Exec {
 	m.ExecutionCount++
 	x := &Exec{N: e.Exec, Agent: e.Agent, State: e.State, Status: Running, Started: e.Time, work: stopwatch{resumed: e.Time}}
@@ -359,7 +362,7 @@ func (m *Model) finishExec(e state.Event, b *state.StateFinished, a *Agent) {
 		x.Total = m.total().USD
 		requested, ms = x.Model, x.DurationMS
 	}
-	if !b.OK && !state.IsExhausted(b.Error) { // else a later event shows whether the agent fails
+	if !b.OK && !state.IsExhausted(b.Error) { // otherwise, a later event shows whether the agent fails
 		a.fail(e, b.Error)
 	}
 	m.byModel.addModels(spent, b.Models, requested, ms)

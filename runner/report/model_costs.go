@@ -37,10 +37,10 @@ type Sum struct {
 	Spent      Spent  `json:"spent"`
 }
 
-// sums contains totals by name. All names in one map are states, agents or models.
+// sums contains totals by name. The names in one map are all states, all agents, or all models.
 type sums map[string]*Sum
 
-// of returns the total for a name, which it adds if necessary.
+// of returns the total for a name. It adds a total if the name is new.
 func (s sums) of(name string) *Sum {
 	if s[name] == nil {
 		s[name] = &Sum{Name: name}

@@ -21,8 +21,8 @@ func (m *Model) Path() *diagram.Path {
 
 // countTransition counts a transition for the diagram. If one answer forks several agents, each
 // fork is counted, and the move of their parent to its next state is counted once. A transition
-// after a failed execution is counted as diagram.Exhausted, since the workflow defined it and not
-// the agent. x may be nil if no event has reported the execution.
+// after a failed execution is counted as diagram.Exhausted, since the workflow, and not the agent,
+// has chosen its target. x may be nil if no event has reported the execution.
 func (m *Model) countTransition(x *Exec, b *state.Transition) {
 	move := diagram.Move{From: b.From, To: b.Target, Kind: diagram.Kind(b.Tag)}
 	switch {
@@ -36,9 +36,9 @@ func (m *Model) countTransition(x *Exec, b *state.Transition) {
 	m.moves[move]++
 }
 
-// countTimeout counts a question that timed out. It replaces the agent's last transition, which
-// went to the question's state, with a transition to the state for the timeout. It does nothing if
-// the last event did not end a question by a timeout.
+// countTimeout counts a question that timed out. It replaces the agent's last transition, to the
+// state that would have received the answer, with a transition to the state for the timeout. It does
+// nothing if the last event did not end a question by a timeout.
 func (m *Model) countTimeout(a *Agent, next string) {
 	if m.endedWait.For != state.ForAnswer || m.endedWait.State == next || a.transition == nil {
 		return

@@ -119,10 +119,10 @@ type Exec struct {
 	Mode       string            `json:"session,omitempty"` // fresh, resume or branch
 	Cwd        string            `json:"cwd,omitempty"`
 	Turns      int               `json:"turns,omitempty"`
-	Transition *state.Transition `json:"transition"` // the last one, or nil
+	Transition *state.Transition `json:"transition"` // last transition, or nil
 	Reminders  []TimedNote       `json:"reminders,omitempty"`
 	Retries    []TimedNote       `json:"retries,omitempty"`
-	// Interruptions are the attempts that were interrupted. They were repeated.
+	// Interruptions are the attempts that were interrupted and then repeated.
 	Interruptions []Interruption  `json:"interruptions,omitempty"`
 	Attempts      []Attempt       `json:"attempts,omitempty"`
 	Refusals      []state.Refusal `json:"refusals,omitempty"`
@@ -130,7 +130,7 @@ type Exec struct {
 	Signal        string          `json:"signal,omitempty"`
 	Stdout        string          `json:"stdout_tail,omitempty"`
 	Stderr        string          `json:"stderr_tail,omitempty"`
-	Output        []string        `json:"output,omitempty"` // from agent_output events; nil if there is a transcript
+	Output        []string        `json:"output,omitempty"` // from agent_output events; nil if Messages is set
 
 	Messages []runner.Message `json:"messages,omitempty"`
 	// Gap describes where some of the Messages were left out. It is nil if Messages is complete.
@@ -150,7 +150,7 @@ type Exec struct {
 	transitionCount int
 }
 
-// Gap describes a gap in a list of messages, where some messages were left out.
+// Gap records where messages were left out of a list, and how many.
 type Gap struct {
 	After    int `json:"after"`    // number of messages before the gap
 	Messages int `json:"messages"` // number of messages left out
@@ -205,8 +205,8 @@ func (x *Exec) costSoFar() state.Spent {
 // Attempt returns the number of the newest attempt, at least 1.
 func (x *Exec) Attempt() int { return max(1, x.attempt) }
 
-// lastVerdict returns the verdict on the newest attempt, or nil if no attempt was judged or x is
-// nil.
+// lastVerdict returns the newest verdict on an attempt. It returns nil if no attempt has a verdict,
+// or if x is nil.
 func (x *Exec) lastVerdict() *state.NodeAttempt {
 	if x == nil || len(x.Attempts) == 0 {
 		return nil
@@ -214,7 +214,8 @@ func (x *Exec) lastVerdict() *state.NodeAttempt {
 	return &x.Attempts[len(x.Attempts)-1].NodeAttempt
 }
 
-// FailedCommand returns the first failed command of the last judged attempt, or nil.
+// FailedCommand returns the first failed command of the newest attempt with a verdict, or nil if no
+// command failed.
 func (x *Exec) FailedCommand() *state.CommandResult {
 	v := x.lastVerdict()
 	if v == nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// ModelOf builds the Model of a run from its events and its state, which it does not change. events
-// may be nil. If it yields an error, ModelOf stops and returns that error. hide masks secrets in
-// all texts; if it is nil, texts are not changed.
+// ModelOf builds the Model of a run from its events and its state. It does not change run. events may
+// be nil. If events yields an error, ModelOf stops and returns that error. hide masks secrets in all
+// texts; if it is nil, texts are not changed.
 func ModelOf(run *state.Run, events iter.Seq2[state.Event, error], hide func(string) string) (*Model, error) {
 	m := NewModel()
 	if hide == nil {
@@ -43,8 +43,8 @@ func ModelOf(run *state.Run, events iter.Seq2[state.Event, error], hide func(str
 	return m, nil
 }
 
-// addAgentState adds the state's data about an agent that has not ended, and about its execution.
-// No events contain this data if the event log was started later than the run.
+// addAgentState adds data from the saved state of the run: about an agent that has not ended, and
+// about its execution. Events may lack this data if the event log was started later than the run.
 func (m *Model) addAgentState(s *state.Agent, hide func(string) string) {
 	a := m.agentOf(state.Event{Agent: s.ID, State: s.State})
 	a.Parent = s.Parent
@@ -67,7 +67,7 @@ func (m *Model) addAgentState(s *state.Agent, hide func(string) string) {
 	}
 }
 
-// addExecState adds the state's data about an execution that has not ended.
+// addExecState adds data from the saved state of the run about an execution that has not ended.
 func (m *Model) addExecState(s *state.Agent, a *Agent, e *state.Exec) {
 	x := a.last
 	switch {

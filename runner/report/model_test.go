@@ -50,7 +50,7 @@ func TestExecutionSpansSegments(t *testing.T) {
 	begins, stops := &state.StateStarted{Kind: "prompt"}, &state.RunFinished{Status: state.Suspended, Spent: state.Spent{USD: 1}, Unfinished: []state.Unfinished{{Agent: "main", State: "A.md", Spent: state.Spent{USD: 1}}}}
 	again, goesOn := &state.AttemptInterrupted{Attempt: 1}, &state.RunStarted{Resumed: true}
 	for name, c := range map[string]struct {
-		bodies []state.Body // an hour apart after a RunStarted, otherwise a second
+		bodies []state.Body // one second apart, but an hour passes before each RunStarted
 		want   int64        // expected duration in milliseconds
 	}{
 		"cut off":                {[]state.Body{&state.RunStarted{}, begins, stops, goesOn, again, begins, &state.StateFinished{OK: true, Spent: state.Spent{USD: 3}, DurationMS: 5000}}, 6000},

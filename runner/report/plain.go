@@ -44,8 +44,8 @@ func cut(text string, width int) string {
 	return head(text, width-columns(ellipsis)) + ellipsis
 }
 
-// cutMiddle is like cut, but removes the middle of a long text. Its end may be important too, as in
-// an error that quotes the end of an output.
+// cutMiddle is like cut, but removes the middle of a long text. The end of the text may be important
+// too, as in an error that quotes the end of an output.
 func cutMiddle(text string, width int) string { return cutToEnds(text, width, plain) }
 
 // cutOutput is like cutMiddle for a line that plainLines returned. It keeps the line's white space,
@@ -56,8 +56,8 @@ func cutOutput(line string, width int) string {
 	})
 }
 
-// cutToEnds shortens a text to its start and its end, with an ellipsis between them. shown converts
-// each of them to plain text.
+// cutToEnds shortens a text to its start and its end, with an ellipsis between them. The function
+// shown converts the start and the end to plain text.
 func cutToEnds(text string, width int, shown func(string) string) string {
 	if len(text) <= 2*maxBytes {
 		text = shown(text)

@@ -12,7 +12,7 @@ const (
 	widestName          = 100  // longer names are cut
 	minText             = 60   // minimum columns for a text, even in a narrow terminal
 	maxImportantText    = 1000 // columns of an important text, independent of the width of the terminal
-	maxImportantRunText = 300  // columns of an important text about the run, whose failure was already shown
+	maxImportantRunText = 300  // columns of an important text about the run
 )
 
 // colors maps marks to the codes of their colors on a terminal.

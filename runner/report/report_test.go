@@ -15,7 +15,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// probe is a reporter that records its calls. Call number fails, counted from 1, returns an error.
+// probe is a reporter that records its calls. The call with the number in the field fails returns an
+// error. The first call has number 1.
 type probe struct {
 	name  string
 	calls *[]string

@@ -101,8 +101,8 @@ func (s *Summary) SetReport(l Link) {
 	s.isStale = true
 }
 
-// Next sets how to continue a stopped run, and writes the summary. If text is empty, the user need
-// not do anything.
+// Next sets the text about how to continue a stopped run, and writes the summary. If text is empty,
+// the user need not do anything.
 func (s *Summary) Next(text string) error {
 	s.o.Next = text
 	return s.write()

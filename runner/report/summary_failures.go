@@ -62,7 +62,7 @@ func listFailures(w *writer, failed []*Agent, most int) {
 }
 
 // writeFailure explains an agent's failure: its error, its last output, the command that failed in
-// its last attempt, and a tool call that was denied.
+// its last attempt, and the first tool call that was denied.
 func (a *Agent) writeFailure(w *writer, lines int) {
 	what := fmt.Sprintf("Agent %s failed in state %s", code(a.ID, widestName), code(a.State, widestName))
 	if a.last != nil && a.last.attempt > 1 && !a.last.isExhausted {
@@ -132,8 +132,8 @@ func (x excerpt) write(w *writer) {
 	})
 }
 
-// shorten returns the most important lines, limited to about the size that a text may have. isAll
-// reports whether the complete text is returned.
+// shorten returns the most important lines, limited to about the size that w allows for a text.
+// isAll reports whether the complete text is returned.
 func (x excerpt) shorten(w *writer) (shown string, isAll bool) {
 	limit := w.limit(maxText)
 	content := shortenMiddle(x.text, maxResult)
@@ -151,8 +151,8 @@ func (x excerpt) shorten(w *writer) (shown string, isAll bool) {
 	}
 }
 
-// minLines is enough for the first line, a line with the number of lines left out, and the last
-// line.
+// minLines is the smallest number of lines to which a text is shortened: the first line, a line with
+// the number of lines left out, and the last line.
 const minLines = 3
 
 // pick returns n lines: all lines, or some lines and a line with the number of the others. Each

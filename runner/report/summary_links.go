@@ -45,8 +45,9 @@ func FindURLs(text string) [][]int {
 	return found
 }
 
-// isAllowed reports whether a URL may become a link. On the host of the repository, only URLs in
-// the repository are allowed, because GitHub would notify people of links to their issues.
+// isAllowed reports whether a URL may become a link. On github.com and on the host of the
+// repository, only URLs in the repository are allowed, because GitHub would notify people of links to
+// their issues.
 func (l linker) isAllowed(to string) bool {
 	at, err := url.Parse(to)
 	if err != nil {

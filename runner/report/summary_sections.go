@@ -114,8 +114,8 @@ func writeText(w *writer, what, text string) {
 	w.text(text, maxText, func(shown string) string { return fmt.Sprintf("%s:\n\n%s\n", what, fence(wrap(shown))) })
 }
 
-// writeRefusals writes the tool calls that were denied, each with the reason and the rule that
-// would allow it.
+// writeRefusals writes the tool calls that were denied, each with the reason and the setting that
+// may allow it.
 func (t *agentLog) writeRefusals(w *writer) {
 	if len(t.refusals) == 0 {
 		return

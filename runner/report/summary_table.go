@@ -15,8 +15,8 @@ const (
 )
 
 // table returns a table with a row for each state execution. The table of a long run leaves out
-// executions in the middle. If there are more than maxRows executions, it is folded, and a table
-// with the totals by state comes before it.
+// executions in the middle. If there are more than maxRows executions, the table is folded, and
+// another table with the totals by state comes before it.
 func (s *Summary) table() string {
 	m := s.model
 	if m.ExecutionCount == 0 {

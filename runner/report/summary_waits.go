@@ -16,8 +16,8 @@ const maxLogins = 5
 // waiting agents.
 type JobContext struct {
 	Prefix string // start of comments that answer questions; "" means DefaultPrefix
-	// Number is the number of the issue or pull request that started the job, or 0 if there is
-	// none. If Number is not 0, Kind is "issue" or "pull request".
+	// Number is the number of the issue or pull request that started the job. It is 0 if something
+	// else has started the job. If Number is not 0, Kind is "issue" or "pull request".
 	Number int
 	Kind   string
 	Job    string // id of this job in its workflow file; "" if unknown

@@ -18,7 +18,8 @@ type writer struct {
 	isCut bool // a text was shortened or left out
 }
 
-// limit returns the maximum size of a text in bytes: onPage in a summary, and less in an overview.
+// limit returns the maximum size of a text in bytes: onPage in a summary, at most w.short in an
+// overview.
 func (w *writer) limit(onPage int) int {
 	if w.short > 0 {
 		return min(onPage, w.short)

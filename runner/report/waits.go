@@ -21,7 +21,7 @@ type Wait struct {
 	// Error is only set if the agent waits for a job in which it has failed before. It contains the
 	// reason for that failure.
 	Error string    `json:"error,omitempty"`
-	To    time.Time `json:"to,omitzero"`  // end of the wait; zero if it has not ended
+	To    time.Time `json:"to,omitzero"`  // end of the wait; zero if it is not known yet
 	By    string    `json:"by,omitempty"` // what ended the wait, or who answered
 	// Answer is only set in an insight.Report. It comes from the history of the run.
 	Answer string `json:"answer,omitempty"`
@@ -96,7 +96,8 @@ func (m *Model) addWaitEvent(e state.Event) {
 // ForRetry is the kind of wait before an invocation or an attempt is repeated.
 const ForRetry state.WaitFor = "retry"
 
-// retryWait returns a wait before a retry that starts at from. Its end is already known.
+// retryWait returns a wait before a retry. from is the start of the wait and lasts is its duration, so
+// the end of the wait is already known.
 func retryWait(e state.Event, from time.Time, lasts time.Duration) Wait {
 	w := Wait{Agent: e.Agent, State: e.State, Since: from, To: from.Add(lasts)}
 	w.For = ForRetry
@@ -146,8 +147,8 @@ func (m *Model) openWaits() []Wait {
 	return slices.DeleteFunc(slices.Clone(m.Waits), func(w Wait) bool { return !w.To.IsZero() })
 }
 
-// currentWait returns an agent's wait that has not ended. It returns the zero value if there is
-// none, or if it is for a retry.
+// currentWait returns an agent's wait that has not ended. It returns the zero value if the agent does
+// not wait, or waits only before a retry.
 func (m *Model) currentWait(agent string) Wait {
 	if i, ok := m.waiting[agent]; ok && m.Waits[i].For != ForRetry {
 		return m.Waits[i]
@@ -155,7 +156,7 @@ func (m *Model) currentWait(agent string) Wait {
 	return Wait{}
 }
 
-// Questions returns all questions of the run. To is set in questions that are closed.
+// Questions returns all questions of the run. Wait.To is set in closed questions.
 func (m *Model) Questions() []Wait { return waitsOfKind(m.Waits, state.ForAnswer) }
 
 // questions returns the waits for answers, ordered by the number of the question.
@@ -215,7 +216,7 @@ func (w *Wait) reasonText() string {
 	return "for " + name(string(w.For))
 }
 
-// Text describes the reason of the wait, as in "until 2026-01-02 03:04 UTC". For an answer, the
+// Text describes the reason of the wait, as in "until 2026-01-02 03:04:05 UTC". For an answer, the
 // text includes the question and the choices, which are untrusted.
 func (w *Wait) Text() string {
 	text := w.reasonText()

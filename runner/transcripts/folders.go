@@ -32,7 +32,8 @@ func OpenOrCreateDir(top string, names ...string) (*os.Root, error) {
 // directories, except top itself, is a symbolic link.
 func OpenDir(top string, names ...string) (*os.Root, error) { return openBelow(top, names, openChild) }
 
-// openBelow opens top, and then opens each name in the directory before it by calling step.
+// openBelow opens the directory top. It then calls step to open each name in the directory that was
+// opened before.
 func openBelow(top string, names []string, step func(*os.Root, string) (*os.Root, error)) (*os.Root, error) {
 	at, err := os.OpenRoot(top)
 	for _, name := range names {

@@ -8,12 +8,13 @@ import (
 
 // MessageReader reads the messages of a transcript, and of the subagents that were started in it.
 type MessageReader struct {
-	// LineHandler returns a function that is called for each line of one transcript and adds the
-	// line's messages to feed. The Offset of m is the offset of the line.
+	// LineHandler returns a function that is called for each line of one transcript that was not
+	// truncated. The function adds the line's messages to feed. m is the template for these
+	// messages: it contains the offset of the line.
 	LineHandler func(feed *Feed) func(line []byte, m runner.Message) error
-	// Subagent returns the transcript and the name of the subagent that a tool call has started, or
-	// empty strings if it has started none. It is nil if the CLI doesn't write transcripts of
-	// subagents.
+	// Subagent returns the path of the transcript and the name of the subagent that a tool call has
+	// started. It returns empty strings if the call has not started a subagent. Subagent is nil if
+	// the CLI doesn't write transcripts of subagents.
 	Subagent func(use string) (path, name string)
 
 	each func(runner.Message) error
@@ -21,8 +22,8 @@ type MessageReader struct {
 }
 
 // readTranscript reads one transcript. The messages of a subagent follow the tool call that started
-// the subagent, and have the offset of that tool call. of is the message with that tool call if the
-// transcript belongs to a subagent, otherwise nil.
+// the subagent, and have the offset of that tool call. The parameter of is the message with that tool
+// call, or nil if the transcript does not belong to a subagent.
 func (t *MessageReader) readTranscript(path string, from, to int64, of *runner.Message) error {
 	feed := NewFeed(func(use string, m runner.Message) error {
 		if of != nil {

@@ -42,13 +42,14 @@ type pendingMessage struct {
 	isPending bool
 }
 
-// NewFeed returns a Feed that calls each for each message, until each returns an error. use is the
-// id of the tool call, or "" if the message is not a tool call.
+// NewFeed returns a Feed that passes each message to the function each, until that function returns
+// an error. use is the id of the tool call, or "" if the message is not a tool call.
 func NewFeed(each func(use string, m runner.Message) error) *Feed {
 	return &Feed{each: each, uses: map[string]*pendingMessage{}}
 }
 
-// Add adds a message that is not a tool call. Like the other methods, it returns the error of each.
+// Add adds a message that is not a tool call. Like the other methods, it returns the error that the
+// function passed to NewFeed has returned.
 func (f *Feed) Add(m runner.Message) error { return f.enqueue(&pendingMessage{Message: m}) }
 
 // AddToolUse adds a tool call whose result is not known yet. A call without an id is added without
@@ -62,8 +63,8 @@ func (f *Feed) AddToolUse(id string, m runner.Message) error {
 	return f.enqueue(s)
 }
 
-// AddToolResult adds the result of a tool call, which other contains. If the call is unknown,
-// because reading started after it, the result becomes a separate message.
+// AddToolResult adds the result in the message other to the tool call with the given id. The result
+// becomes a separate message if the tool call was already passed on, or if reading started after it.
 func (f *Feed) AddToolResult(id string, other runner.Message) error {
 	s, ok := f.uses[id]
 	if !ok {
@@ -105,8 +106,8 @@ func (f *Feed) release(all bool) error {
 	return f.err
 }
 
-// TruncateText truncates a text to runner.MaxMessageText bytes, at the start of a character. It
-// also returns the number of bytes that were removed.
+// TruncateText truncates a text to at most runner.MaxMessageText bytes, without splitting a
+// character. It also returns the number of bytes that were removed.
 func TruncateText(text string) (string, int64) {
 	if len(text) <= runner.MaxMessageText {
 		return text, 0
@@ -146,7 +147,7 @@ func TextOf(content jsontext.Value) string {
 	return text
 }
 
-// The limits when SumUsage reads a file. They keep a file that is not a transcript from using up
+// The limits for a file that SumUsage reads. They keep a file that is not a transcript from using up
 // the memory.
 const (
 	MaxMessages = 100_000

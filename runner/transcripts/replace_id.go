@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// ReplaceID returns a reader that replaces each occurrence of the id from with the id to. Both must
-// have the same length; otherwise, or if from is empty, the text is not changed. The reader buffers
+// ReplaceID returns a reader for the text of in, in which the id from is replaced with the id to. If
+// the ids have different lengths, or if from is empty, the text is not changed. The reader buffers
 // 64 KiB.
 func ReplaceID(in io.Reader, from, to string) io.Reader {
 	if from == "" || from == to || len(from) != len(to) {

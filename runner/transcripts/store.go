@@ -30,8 +30,8 @@ type Store struct {
 	// IsFileOf reports whether a file with a matching name belongs to the conversation. It is nil
 	// if a matching name is sufficient.
 	IsFileOf func(path, id string) bool
-	// FoldersOf returns the folders, relative to Root, for conversations that were held in a
-	// directory. It is nil if the folder of a conversation doesn't depend on the directory.
+	// FoldersOf returns the folders, relative to Root, for conversations that were held in the
+	// directory dir. It is nil if the folder of a conversation doesn't depend on the directory.
 	FoldersOf func(dir string) []string
 	// PathForResume returns the path, relative to Root, where the CLI looks for a conversation when
 	// it resumes it in a directory. It also creates other files that the CLI needs for the resume.
@@ -43,8 +43,8 @@ type Store struct {
 	// IDInLines returns the text by which lines refer to the conversation with an id. It is nil if
 	// lines don't do that.
 	IDInLines func(id string) string
-	// AssignsIDs is set if the CLI itself chooses the ids of conversations. It finds a copied
-	// conversation by its file name.
+	// AssignsIDs is set if the CLI itself chooses the ids of conversations. Such a CLI finds a copied
+	// conversation by the name of its file.
 	AssignsIDs bool
 	// ReadUsage returns the tokens in a transcript from a byte offset on.
 	ReadUsage func(path string, from int64) ([]state.Usage, error)
@@ -52,8 +52,7 @@ type Store struct {
 	MessageReader func(path string) MessageReader
 }
 
-// cliID returns the id that the CLI uses for a conversation, which may differ from the run's id for
-// it.
+// cliID returns the CLI's id of a conversation, which may differ from the id that the run uses.
 func (k Store) cliID(c runner.Conversation) string {
 	if k.AssignsIDs && c.CLI != "" {
 		return c.CLI
@@ -98,8 +97,8 @@ func (k Store) Check(id string) error {
 // Prepare prepares the transcript of the conversation that an order resumes or branches. If the
 // order resumes it, Prepare truncates the transcript to the length in the order. It returns the
 // CLI's id of the conversation, and the path of the transcript. The path is empty if no transcript
-// exists; the CLI reports that. Prepare returns a failure if the transcript contains no prompt, as
-// after a CLI was killed.
+// exists; the CLI reports that. For any other order, Prepare returns empty strings. It returns a
+// failure if the transcript contains no prompt, for example because the CLI was killed.
 func (k Store) Prepare(p runner.PromptOrder, dir string) (id, path string, _ *runner.Failure) {
 	switch p.Session {
 	case state.Resume:
@@ -202,8 +201,8 @@ func (k Store) Copy(c runner.Conversation, length int64, id, dir string) (cliID 
 	return cliID, nil
 }
 
-// Branch is like Copy, except that c.ID is the CLI's own id, and that it replaces an existing
-// conversation with the new id.
+// Branch is like Copy, except that c.ID is the CLI's own id, and that an existing conversation with
+// the new id is replaced.
 func (k Store) Branch(c runner.Conversation, length int64, id, dir string) error {
 	path, _, ok := k.Path(c.ID, c.Dir)
 	if !ok {
@@ -252,8 +251,8 @@ func (k Store) placeFile(id, dir, from string) error {
 	return k.InstallFile(id, dir, from)
 }
 
-// InstallFile copies the file at from to where the CLI looks for the conversation when it resumes
-// it in dir. It returns an error if the file is a symbolic link.
+// InstallFile copies the file at the path from to the path at which the CLI looks for a conversation
+// that it resumes in the directory dir. It returns an error if the file is a symbolic link.
 func (k Store) InstallFile(id, dir, from string) error {
 	in, _, err := files.Open(from)
 	if err != nil {
@@ -263,9 +262,9 @@ func (k Store) InstallFile(id, dir, from string) error {
 	return k.Install(id, dir, in)
 }
 
-// Install writes the content of in to where the CLI looks for the conversation when it resumes it
-// in dir. It replaces an existing file atomically. It does not follow symbolic links that are there
-// instead of the file or its folders.
+// Install writes the content of in to the path at which the CLI looks for a conversation that it
+// resumes in the directory dir. It replaces an existing file atomically. It does not follow symbolic
+// links in place of the file or its folders.
 func (k Store) Install(id, dir string, in io.Reader) error {
 	if !IsUUID(id) {
 		return fmt.Errorf("the id %.80q is not a lowercase UUID", id)

@@ -70,18 +70,18 @@ func TruncateFile(path string, length int64) error {
 	return errors.Join(f.Truncate(length), f.Sync())
 }
 
-// Read calls take for each line of a transcript whose offset at is at least from and less than to.
-// A negative to means the end of the file. It reads at most MaxRead bytes. If take returns an
-// error, Read stops and returns that error, or nil if the error is ErrStop. truncated is set if a
-// line is longer than MaxLine or too costly to decode as JSON. The bytes of a line are only valid
-// during the call.
+// Read calls the function take for each line of a transcript that starts at the offset from or later,
+// and before the offset to. If to is negative, there is no upper limit. It reads at most MaxRead
+// bytes. at is the offset of the line. truncated is set if the line is longer than MaxLine or too
+// costly to decode as JSON. The bytes of the line are only valid during the call. If take returns an
+// error, Read stops and returns that error, or nil if the error is ErrStop.
 func Read(path string, from, to int64, take func(at int64, line []byte, truncated bool) error) error {
 	f, _, err := files.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	// Begin one byte earlier, since this byte shows whether a line starts at from.
+	// Begin one byte earlier: this byte shows whether a line starts at the offset from.
 	begin := max(0, from-1)
 	if _, err := f.Seek(begin, io.SeekStart); err != nil {
 		return err
@@ -118,7 +118,8 @@ func Read(path string, from, to int64, take func(at int64, line []byte, truncate
 	return errors.Join(err, stop)
 }
 
-// HasPrefix reports whether the regular file at path starts with the content of the file with.
+// HasPrefix reports whether the regular file at path starts with the content of another file, whose
+// path is with.
 func HasPrefix(path, with string) bool {
 	short, err := FingerprintOf(with)
 	if err != nil {

@@ -22,8 +22,8 @@ const foldedLines = 40
 // subagent's messages, a note, or a gap.
 type shownMessage struct {
 	// Kind is "user", "agent", "tool" or "cli" for a message; "sub" for a subagent's messages,
-	// which are in Inner; "note" for a message that consists of Brief only; "gap" where as many
-	// messages as Lines says were left out.
+	// which are in Inner; "note" for a message that consists of Brief only; "gap" for messages that
+	// were left out, whose number is in Lines.
 	Kind   string
 	Time   time.Time
 	Model  string // empty if the previous message has the same model
@@ -40,11 +40,12 @@ type shownMessage struct {
 	Inner   []shownMessage
 }
 
-// block is a section of a text. Its Kind is "words", "code", or "tag" for the tag at the end.
+// block is a section of a text. In a message, its Kind is "words", "code", or "tag" for the tag at the
+// end. In a diff, it is the kind of the lines.
 type block struct{ Kind, Text string }
 
-// messagesBetween converts the messages of an execution whose index is at least from and less than
-// to.
+// messagesBetween converts the messages with the indexes from to to-1 for the page. If some messages
+// were left out in this range, the result also contains a gap.
 func messagesBetween(e *report.Exec, from, to int) []shownMessage {
 	if e.Gap == nil || e.Gap.After < from || e.Gap.After >= to {
 		return conversation(e.Messages[from:to])

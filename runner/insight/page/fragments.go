@@ -40,7 +40,7 @@ func markLinks(text string) []fragment {
 	})
 }
 
-// splitAt splits a text at the given ranges. It calls other to convert the text in each range.
+// splitAt splits a text at the given ranges. The function other converts the text in each range.
 func splitAt(text string, places [][]int, other func(string) fragment) []fragment {
 	var out []fragment
 	at := 0

@@ -25,7 +25,7 @@ type interval struct {
 	from, to    time.Time
 	left, width float64 // offset and width, as fractions of the timeline
 	isPause     bool    // no execution ran
-	isCut       bool    // it is drawn shorter than its time
+	isCut       bool    // the interval is drawn shorter than its duration
 }
 
 // scale maps times to offsets on the timeline. Long pauses are drawn shorter, and very short
@@ -137,8 +137,8 @@ type tick struct {
 	Text string
 }
 
-// The minimum distance between two labels on the axis: if the first one contains no date, and if it
-// does.
+// minTickGap is the minimum distance between two labels on the axis. After a label that contains a
+// date, which is wider, the minimum distance is minDateGap.
 const (
 	minTickGap = fullWidth / 12
 	minDateGap = fullWidth / 7
@@ -201,7 +201,7 @@ func (s scale) unit() time.Duration {
 	return tickUnits[i]
 }
 
-// pauses returns the pauses that are drawn shorter than their time.
+// pauses returns the pauses that are drawn shorter than their duration.
 func (s scale) pauses() []band {
 	var out []band
 	for _, x := range s.intervals {

@@ -30,7 +30,7 @@ type trouble struct {
 	Class, What string
 	Detail      string // end of an output
 	Where       []int  // numbers of the executions; empty if it concerns the whole run
-	Elsewhere   int    // number of further executions
+	Elsewhere   int    // number of further executions, which are not in Where
 }
 
 // newTroubles returns the overview of failures and other problems in the run.

@@ -9,18 +9,19 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// stage is a section of an execution: an attempt, an interrupted attempt, or the messages that
-// belong to neither.
+// stage is a section of an execution: an attempt, an interrupted attempt, or messages that belong to
+// no attempt.
 type stage struct {
 	Title, Mark string // Mark is ok, bad or warn, or empty for a stage that has not ended
 	About       string // duration and cost
 	Why         string // why the attempt was not successful
 	Talk        []shownMessage
 	Results     []state.CommandResult
-	IsLast      bool // it contains the last verdict
+	IsLast      bool // the stage contains the last verdict
 }
 
-// occurrence is something other than a message: it either ends a stage or is shown as a note in it.
+// occurrence is an event in an execution that is not a message, such as a retry. It either ends a
+// stage or is shown as a note in the stage.
 type occurrence struct {
 	at      time.Time
 	ends    *stage

@@ -137,8 +137,8 @@ func inOrder(r *insight.Report) []report.Agent {
 	return out
 }
 
-// newBar returns the bar for an execution, with marks for its attempts, retries, reminders and
-// interruptions.
+// newBar returns the bar for an execution, with marks for its attempts except the last one, and for
+// its retries, reminders and interruptions.
 func newBar(e report.Exec, at barTime, s scale) bar {
 	left := s.at(at.from)
 	b := bar{N: e.N, Label: e.State, Class: classOf(e.Kind) + " " + classOf(e.Status)}
