@@ -38,8 +38,9 @@ func Check(ctx context.Context, a runner.AgentCLI, isFree bool) error {
 	return nil
 }
 
-// PrepareFolders creates the configuration folders below c.Folder for the CLIs that used names. It
-// returns the paths and hosts that these CLIs need in a cage, without paths that are not absolute.
+// PrepareFolders creates the configuration folders below c.Folder for some CLIs, whose backend names
+// are in used. It returns the paths and hosts that these CLIs need in a cage, without paths that are
+// not absolute.
 func PrepareFolders(c Config, used []string) (runner.Needs, error) {
 	var all runner.Needs
 	var errs []error

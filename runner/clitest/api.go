@@ -54,8 +54,8 @@ func (a api) serve(t testing.TB, m Model) string {
 	})
 }
 
-// Serve starts an HTTP server and returns its URL. It calls handle with each request and the
-// request's body. The server stops when the test ends.
+// Serve starts an HTTP server and returns its URL. For each request, it calls the function handle
+// with the request and its body. The server stops when the test ends.
 func Serve(t testing.TB, handle func(w http.ResponseWriter, r *http.Request, body []byte)) string {
 	t.Helper()
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

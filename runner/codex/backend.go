@@ -43,8 +43,8 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 	}})
 }
 
-// programTurn returns the turn for program.CLI.Run, which describes how to start the process and
-// how to read its result.
+// programTurn returns an invocation of the CLI for program.CLI.Run. It describes how to start the
+// process and how to read the result.
 func (b *Backend) programTurn(s *stream, databases string) program.Turn {
 	var account *keyproxy.Account
 	return program.Turn{

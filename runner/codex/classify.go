@@ -46,7 +46,7 @@ func classify(words string, hide func(string) string) *runner.Failure {
 var resetForm = text.Regexp(`try again at (?:([A-Z][a-z]{2} \d{1,2})(?:st|nd|rd|th), (\d{4}) )?(\d{1,2}:\d{2} [AP]M)`)
 
 // resetOf returns the time at which a usage limit ends, or the zero time if the text doesn't
-// contain it. The CLI prints local time, and omits the date if it is today.
+// contain it. The CLI prints local time, and omits the date if the limit ends on the same day.
 func resetOf(words string, now time.Time) time.Time {
 	m := resetForm().FindStringSubmatch(words)
 	if m == nil {

@@ -62,7 +62,7 @@ func (h home) settings() (content []byte, note string) {
 	}
 	content, err = json.MarshalIndent(mergeSettings(user, h.requiredSettings()), "", "  ")
 	if err != nil {
-		panic(err) // everything in it was decoded from JSON
+		panic(err) // the settings contain only values that can be encoded
 	}
 	return content, note
 }
@@ -81,7 +81,7 @@ func (h home) userSettings() (map[string]any, error) {
 	return user, json.Unmarshal(commentOrString().ReplaceAll(data, []byte("$1")), &user)
 }
 
-// userAuth returns the login method in the user's settings, or "" if none is set.
+// userAuth returns the login method in the user's settings, or "" if they don't contain one.
 func (h home) userAuth() string {
 	user, _ := h.userSettings()
 	security, _ := user["security"].(map[string]any)
@@ -90,7 +90,7 @@ func (h home) userAuth() string {
 	return kind
 }
 
-// mergeSettings returns first and second merged recursively. Values in second take precedence.
+// mergeSettings merges the settings in first and second recursively. Values in second take precedence.
 func mergeSettings(first, second map[string]any) map[string]any {
 	all := maps.Clone(first)
 	if all == nil {

@@ -137,8 +137,8 @@ func (p *conversations) addStart(id string, b start) {
 // the time of the message. Messages at the beginning of a branch or a rerun were copied, and belong
 // to no execution.
 //
-// If the message has no time, its offset in the transcript is compared instead. If that does not
-// help either, the message belongs to last, the execution that the previous message belongs to.
+// If the message has no time, its offset in the transcript is compared instead. If no execution
+// started before that offset, the message belongs to last, the execution of the previous message.
 func (c *conversation) owner(m runner.Message, last int) int {
 	newest := start{exec: last}
 	if !m.Time.IsZero() {

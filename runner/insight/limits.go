@@ -18,7 +18,8 @@ const (
 	bytesPerText   = 150  // estimate for the row that contains a text of an execution
 	minForMessages = 2 << 20
 
-	// maxResults limits the results of all agents, their errors, and their variables, each.
+	// maxResults is the limit for the results of all agents, and also for their errors and for their
+	// variables.
 	maxResults      = 1 << 20
 	maxErrors       = 1 << 20 // for the errors of all executions
 	maxTexts        = 2 << 20 // for outputs of commands, progress lines and similar texts of all executions

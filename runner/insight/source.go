@@ -29,7 +29,7 @@ type Source struct {
 	Hide func(string) string
 }
 
-// Transcripts reads the conversations of one agent CLI. Read is the method Read of
+// Transcripts reads the conversations of one agent CLI. The method Read is described in
 // runner.Transcripts.
 type Transcripts interface {
 	Read(c runner.Conversation, from, to int64, each func(runner.Message) error) error

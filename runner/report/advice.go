@@ -39,8 +39,8 @@ func adviceForCLI(run *state.Run) Advice {
 	f, isFault := runner.FindFault(kind)
 	var c Advice
 	switch {
-	// The agent has reached a limit of the run, so a resume with the same limit would fail again. A
-	// resume after one of the faults in runner.Faults, which follow below, also needs a change.
+	// The agent has reached a limit of the run, so a resume with the same limit would fail again.
+	// After the faults in runner.Faults, which follow below, a resume also needs a change.
 	case kind == "max-agents":
 		c.flags = fmt.Sprint(" --max-agents ", 2*run.Options.MaxAgents)
 	case kind == "max-depth":

@@ -20,7 +20,7 @@ const (
 	widestTransition = 120  // columns of a transition
 	widestAgentLine  = 300  // columns of an agent's line, or of a command
 	widestRefused    = 200  // columns of a denied tool call
-	widestSetting    = 1200 // columns of the setting that may allow the call; useless if shortened
+	widestSetting    = 1200 // columns of the setting that may allow the call; a shortened one would be useless
 )
 
 // agentLog contains an agent's newest texts, its tool calls, and its denied tool calls, for the

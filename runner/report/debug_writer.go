@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// DebugWriter writes the file result.json into the debug folder of each completed attempt. The
+// DebugWriter writes the file result.json into the debug folder of each attempt that has ended. The
 // agent CLIs' backends write the other files in these folders.
 type DebugWriter struct {
 	dir   string

@@ -34,8 +34,8 @@ type IntegrityLog interface {
 	Append(path string, data []byte) error
 }
 
-// NewEventLog returns an EventLog that writes the events of a run to w. It skips events with a
-// number up to after. It is for writers from which the log can't be read, such as stdout.
+// NewEventLog returns an EventLog that writes the events of a run to w. It skips events whose number
+// is not greater than after. It is for writers from which the log can't be read, such as stdout.
 func NewEventLog(w io.Writer, workflowID string, after int) *EventLog {
 	return &EventLog{w: w, id: workflowID, lastSeq: after}
 }

@@ -21,9 +21,9 @@ type display struct {
 	at    time.Time // when the block was last drawn
 }
 
-// frame returns the bytes that erase the live lines, print out, and draw the live lines again. The
-// lines are drawn at most once per redrawEvery. If out is printed before that time has passed, the
-// lines stay erased until a later call draws them.
+// frame returns the bytes that erase the live lines, print the output in out, and draw the live lines
+// again. The live lines are drawn at most once per redrawEvery. If output is printed before that time
+// has passed, the live lines stay erased until a later call draws them.
 func (d *display) frame(out []byte, now time.Time, live []string) []byte {
 	since := now.Sub(d.at)
 	due := since < 0 || since >= redrawEvery

@@ -81,8 +81,8 @@ func MainModel(models map[string]state.USD) string {
 // maxModels is the maximum number of models that get a separate total.
 const maxModels = 10
 
-// addModel adds a cost to the total of a model. The cost is added to the name "" if the model is
-// unknown, or if maxModels other models already have totals.
+// addModel adds a cost to the total of a model, unless the cost is zero. The cost is added to the
+// name "" if the model is unknown, or if maxModels other models already have totals.
 func (s sums) addModel(model string, spent state.Spent) {
 	if model = cut(model, widestCell); s[model] == nil && len(s) >= maxModels {
 		model = ""
@@ -114,8 +114,8 @@ func (m *Model) ByModel() []Sum {
 // add adds a cost to the total.
 func (s *Sum) add(more Spent) { s.Spent = s.Spent.Plus(more) }
 
-// withOpen returns copies of the totals in s, most expensive first. It calls add for each open
-// execution, to add its cost to the copies.
+// withOpen returns copies of the totals in s, most expensive first. The function add is called for
+// each open execution. It must add the cost of the execution to the copies.
 func (m *Model) withOpen(s sums, add func(sums, *Exec)) []Sum {
 	all := sums{}
 	for name, sum := range s {

@@ -30,7 +30,8 @@ func breakCommands(line string) string {
 	return text.BreakCommandMark(line)
 }
 
-// plainLines is like plain for a text with several lines, and keeps their indentation.
+// plainLines converts an untrusted text with several lines to printable text. It keeps indentation.
+// Unlike plain, it does not break up the marks of job log commands.
 func plainLines(s string) string { return strings.Trim(text.Printable(s), "\n") }
 
 // cut converts a text to one plain line with at most width columns. If it shortens the text, the

@@ -37,8 +37,8 @@ type Reporter interface {
 // for example, must not end a run.
 type Fanout struct {
 	Model *Model // gets each event before the reporters
-	// Hide masks secrets in events, notes and other texts before the reporters get them. If it is
-	// nil, texts are not changed.
+	// Hide masks secrets in events, notes and agents' activities before the reporters get them. If
+	// it is nil, texts are not changed.
 	Hide    func(string) string
 	members []*member
 	warn    func(name string, err error)
@@ -113,7 +113,8 @@ func (f *Fanout) Next(text string) {
 // Close closes all reporters that have not failed.
 func (f *Fanout) Close() { each(f, Reporter.Close) }
 
-// each calls do for the reporters of type T that have not failed.
+// each calls the function do for the reporters of type T that have not failed. It calls f.warn for a
+// reporter that fails.
 func each[T any](f *Fanout, do func(T) error) {
 	for _, m := range f.members {
 		to, ok := m.to.(T)

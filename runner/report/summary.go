@@ -138,9 +138,10 @@ func (s *Summary) write() error {
 }
 
 // Overview returns a short form of the summary, with less than 8 KiB of Markdown, for a GitHub
-// comment that is edited whenever the run changes. It contains the headline, the failures, the next
-// steps, and the result, which may be shortened. It is empty before the first event. Texts of
-// agents and scripts are never interpreted as Markdown. The caller has to mask secrets.
+// comment that is edited whenever the run changes. It contains the headline, the open questions, the
+// failures, the next steps, and the result, which may be shortened. It is empty before the first
+// event. Texts of agents and scripts are never interpreted as Markdown. The caller has to mask
+// secrets.
 func (s *Summary) Overview() string {
 	m := s.model
 	if s.stepError == "" && m.Opening == nil && m.Ending == nil && len(m.Agents) == 0 {

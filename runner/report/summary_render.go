@@ -212,7 +212,7 @@ func (s *Summary) writeStopped(w *writer) {
 	writeNamed(w, "Stopped", parts)
 }
 
-// writeNamed writes a line with the first parts and the number of the others. It writes nothing if
+// writeNamed writes a line with the first maxNamed parts and the number of the others. It writes nothing if
 // parts is empty.
 func writeNamed(w *writer, what string, parts []string) {
 	if len(parts) > 0 {

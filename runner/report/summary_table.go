@@ -74,7 +74,8 @@ func (x *Exec) row() string {
 		session, duration, cost, strings.Join(attempts, ", "), x.outcome())
 }
 
-// outcome describes how an execution ended, with its transitions.
+// outcome describes how an execution ended, with its first transition and the number of the others.
+// For an execution that has not ended, it returns "paused" or the time of the start.
 func (x *Exec) outcome() string {
 	text := ""
 	switch {
@@ -96,7 +97,7 @@ func (x *Exec) outcome() string {
 	return strings.TrimSpace(text)
 }
 
-// sumsByState returns a table with the totals of each state.
+// sumsByState returns a table with the totals of the first maxSums states.
 func sumsByState(all []Sum) string {
 	var b strings.Builder
 	b.WriteString("| State | Runs | Failed | Duration | Cost |\n| --- | ---: | ---: | ---: | ---: |\n")

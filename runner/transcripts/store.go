@@ -312,8 +312,8 @@ func (k Store) Clear(c runner.Conversation, only *runner.Fingerprint) error {
 	})
 }
 
-// eachFolder opens each folder that may contain transcripts, and calls do with it. It skips
-// symbolic links.
+// eachFolder opens each folder that may contain transcripts, and calls the function do with it. It
+// skips symbolic links.
 func (k Store) eachFolder(do func(*os.Root) error) error {
 	var err error
 	for _, path := range Glob(k.Root, k.FolderPattern) {

@@ -70,11 +70,12 @@ func TruncateFile(path string, length int64) error {
 	return errors.Join(f.Truncate(length), f.Sync())
 }
 
-// Read calls the function take for each line of a transcript that starts at the offset from or later,
-// and before the offset to. If to is negative, there is no upper limit. It reads at most MaxRead
-// bytes. at is the offset of the line. truncated is set if the line is longer than MaxLine or too
-// costly to decode as JSON. The bytes of the line are only valid during the call. If take returns an
-// error, Read stops and returns that error, or nil if the error is ErrStop.
+// Read calls the function take for each line of a transcript that starts in the bytes [from, to). If
+// to is negative, Read continues to the end of the file. It reads at most MaxRead bytes.
+//
+// The argument at is the offset of the line, and truncated is set if the line is longer than MaxLine
+// or too costly to decode as JSON. The bytes of the line are only valid during the call. If take
+// returns an error, Read stops and returns that error, or nil if the error is ErrStop.
 func Read(path string, from, to int64, take func(at int64, line []byte, truncated bool) error) error {
 	f, _, err := files.Open(path)
 	if err != nil {

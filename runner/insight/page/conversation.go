@@ -44,8 +44,8 @@ type shownMessage struct {
 // end. In a diff, it is the kind of the lines.
 type block struct{ Kind, Text string }
 
-// messagesBetween converts the messages with the indexes from to to-1 for the page. If some messages
-// were left out in this range, the result also contains a gap.
+// messagesBetween converts e.Messages[from:to] for the page. If messages were left out within this
+// range, the result also contains a gap.
 func messagesBetween(e *report.Exec, from, to int) []shownMessage {
 	if e.Gap == nil || e.Gap.After < from || e.Gap.After >= to {
 		return conversation(e.Messages[from:to])
