@@ -3,7 +3,7 @@ package examples
 
 import "embed"
 
-// Files has a folder for each example with its states, its workflow file and its other files.
+// Files contains a folder for each example, with its states, its workflow file and its other files.
 //
 //go:embed quickstart issue-to-pr scheduled-poll resume-across-jobs ralph review-loop plan-implement-review approve-plan fan-out watch-checks second-opinion
 var Files embed.FS

@@ -11,7 +11,8 @@ import (
 	"sync"
 )
 
-// setUpGo is the step that installs Go before a step that uses the action at a commit, since commits contain no binary.
+// setUpGo is the step that installs Go before a step that uses the action at a commit. Commits contain no binary, so the
+// action must be compiled.
 const setUpGo = `      - uses: actions/setup-go@44694675825211faa026b3c33043df3e48a5fa00 # v6.0.0
         with: {go-version: "1.26", cache: false}
 `
@@ -51,9 +52,9 @@ func Names() (names []string) {
 	return names
 }
 
-// InRepository returns the files of an example for a user's repository, by path: the states with their replies files, which
-// users can edit there, and the workflow file, which uses the action at a reference. The error is fs.ErrNotExist for a name that Names
-// doesn't return.
+// InRepository returns the files of an example for a user's repository, by path: the workflow file, which uses the action at
+// the reference ref, and the states with their replies files, which users can edit there. If Names doesn't return the name,
+// the error is fs.ErrNotExist.
 func InRepository(name, ref string) (map[string][]byte, error) {
 	if !slices.Contains(Names(), name) {
 		return nil, fs.ErrNotExist

@@ -14,9 +14,9 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// adviceCLI is a fake agent CLI. Each line of the file named "no" consists of a shell condition, a colon
-// and an error message. If the condition is true for the arguments and the prompt, the CLI fails with
-// that message.
+// adviceCLI is a fake agent CLI that fails as its test asks for. A file called "no" contains lines, each of which
+// is a shell condition, a colon and an error message. If a line's condition is true for the arguments and
+// the prompt, the CLI fails with the line's message.
 const adviceCLI = `#!/bin/bash
 if [ "$1" = --version ]; then echo '2.1.330 (stub)'; exit; fi
 args="$*" prompt=$(cat) id=new cost='"total_cost_usd":0.01,' stop=end_turn
@@ -49,7 +49,7 @@ type advice struct {
 	files, no, flags string
 	says             string // the expected advice, with the command that the test runs
 	cure             string // what the user does: files to write, or a variable to set
-	isEnough         bool   // a resume without the cure is enough
+	isEnough         bool   // a resume completes the run even without the cure
 }
 
 func adviceCases() map[string]advice {

@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// usageErrors runs raymond run with invalid flags or without a path. It checks that nothing is started,
-// and returns the error lines about one flag.
+// usageErrors runs raymond run with arguments that contain invalid flags or no path. It checks that nothing
+// is started, and returns the error lines about the flag with the given name.
 func usageErrors(t *testing.T, flag string, args ...string) []string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

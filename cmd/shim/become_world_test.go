@@ -19,8 +19,9 @@ import (
 
 var phases = map[string]string{"main.js": "action", "post.js": "action-post"}
 
-// TestNoNodeProcessStays checks which process the program runs in. With execve it is the process that the
-// runner started; without, it is a child of that process. The program gets the step's environment.
+// TestNoNodeProcessStays checks which process the program runs in. With a node that has execve, it is the
+// process that the runner started. Otherwise, it is a child of that process. The test also checks that the
+// program gets the step's environment.
 func TestNoNodeProcessStays(t *testing.T) {
 	eachNode(t, func(t *testing.T, n node) {
 		a := newAction(t)

@@ -25,10 +25,10 @@ const (
 
 // Facts describe a run and its step. NextStepsFor uses them.
 type Facts struct {
-	Status     state.Status // Running if a process drives the run or was interrupted
+	Status     state.Status // state.Running also if the process that drove the run was interrupted
 	WorkflowID string
 	Key        string
-	Branch     string        // only workflow runs on this branch find the run; if empty, all do
+	Branch     string        // only workflow runs on this branch can find the run; if empty, all workflow runs can
 	Head       string        // the commit that the run is about, if any; an event about another commit supersedes the run
 	Until      time.Time     // a suspended run can be resumed from this time on; zero means now
 	Waits      []report.Wait // the agents that wait
@@ -44,13 +44,13 @@ type Facts struct {
 	StateDir          string                // the directory of a run with StoredLocally
 	WhyNotStored      string                // why the run isn't stored, and how to have it stored
 	LeftOut           []checkpoint.Omission // parts of the run that the last checkpoint doesn't contain
-	WithoutTranscript bool                  // resume-without-transcript: true
-	NeverResume       bool                  // resume: never
+	WithoutTranscript bool                  // the input resume-without-transcript is true
+	NeverResume       bool                  // the input resume is never
 	NoActionsRead     bool                  // the job lacks the permission actions: read, so later workflow runs can't find the run
 	Successor         string                // the later job of this workflow run that resumes the run, if any
 	Cause             string                // the cause to fix first, if known, without a full stop
 	Cure              report.Advice         // advice for a run that has failed
-	RefusesChanges    bool                  // changed-workflow is not "take"
+	RefusesChanges    bool                  // the input changed-workflow is not take
 }
 
 // Cap is a limit on the total cost of many runs.

@@ -22,12 +22,12 @@ func openAt(asked []report.Wait, t time.Time) map[int]report.Wait {
 	return open
 }
 
-// matchQuestion finds the question in here that comment r answers. It returns the question, or nil,
-// and the answer without a leading question number. If r may answer several questions and names none
-// of them, it returns these as several. A question counts if it was open when the comment was written,
-// even if it has been answered since: "/raymond 1 yes" never answers question 2.
+// matchQuestion finds the question that the comment r answers, in the list here. It returns the question, or
+// nil, and the answer without a leading question number. If r may answer several questions and names none of
+// them, it returns all of them as the result several. A question counts if it was open when the comment was
+// written, even if it has been answered since: "/raymond 1 yes" never answers question 2.
 func matchQuestion(r job.Comment, text string, here []*question, open map[int]report.Wait) (to *question, answer string, several []*question) {
-	numbers := map[int]*question{} // the questions that were open on any issue, by number; nil for questions not in here
+	numbers := map[int]*question{} // the questions that were open on any issue, by number; the value is nil for questions that are not in the list here
 	for n := range open {
 		numbers[n] = nil
 	}
@@ -53,8 +53,8 @@ func matchQuestion(r job.Comment, text string, here []*question, open map[int]re
 	return fits[0], text, nil
 }
 
-// hadOtherQuestion reports whether another question was open on the same issue as q at that time, and
-// has been answered since.
+// hadOtherQuestion reports whether another question was open on q's issue at the given time, and has been
+// closed since. open contains the questions that were open at that time.
 func hadOtherQuestion(q *question, open map[int]report.Wait, at time.Time) bool {
 	for number, w := range open {
 		if number != q.Number && !w.To.IsZero() && w.To.After(at) && w.Where == q.Where {

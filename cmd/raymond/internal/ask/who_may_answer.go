@@ -14,8 +14,8 @@ import (
 // maxAuthors is the maximum number of accounts whose permission one step looks up.
 const maxAuthors = 100
 
-// mayAnswer reports whether an account may answer a question. It writes a warning if not. It returns
-// an error only if the forge doesn't respond at the moment.
+// mayAnswer reports whether an account may answer a question. If the account may not, mayAnswer writes a
+// warning. It returns an error only if the forge doesn't respond at the moment.
 func (r *threadReader) mayAnswer(ctx context.Context, q *question, who job.Account) (bool, error) {
 	if AuthorMayAnswer(&q.Question) {
 		author, err := r.author(ctx)

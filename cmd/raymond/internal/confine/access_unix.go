@@ -10,5 +10,5 @@ const (
 	toWrite = 2
 )
 
-// canAccess reports whether this user may read or write a file or a directory.
+// canAccess reports whether this user may access a file or a directory. how is toRead or toWrite.
 func canAccess(path string, how uint32) bool { return syscall.Access(path, how) == nil }

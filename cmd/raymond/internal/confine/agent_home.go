@@ -136,8 +136,8 @@ func (at *Site) withFlag(name, flag string) string {
 func (at *Site) isWritten(p string) bool { return isIn(cage.Resolve(p), cage.ResolveAll(at.write)) }
 
 // goVariables returns variables that make the go command read modules from the real module cache, like
-// from a proxy, before it downloads any. The go command verifies these modules, and can't change them in
-// that cache. -modcacherw makes its own cache removable.
+// from a proxy, before it downloads any. In a cage, the go command can't change the real cache; it copies
+// the modules to the agents' module cache and verifies them. -modcacherw makes the agents' cache removable.
 func (at *Site) goVariables() []string {
 	modules := at.goModules()
 	if at.isWritten(modules) {

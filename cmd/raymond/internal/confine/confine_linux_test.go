@@ -382,8 +382,8 @@ func TestModesAreRestored(t *testing.T) {
 	assert.Check(t, is.Equal(string(modes), strings.Repeat("755\n", len(closed))))
 }
 
-// TestRunnerProgramsAreGuarded checks that the files of the runner are found, which the runner needs for
-// post phases.
+// TestRunnerProgramsAreGuarded checks that runnerFiles finds the files that the runner needs for post
+// phases.
 func TestRunnerProgramsAreGuarded(t *testing.T) {
 	m := newMachine(t)
 	want := []string{m.file("runner/bin/Runner.Worker", ""), m.file("runner/bin/a.dll", ""), m.file("runner/externals/node24/bin/node", "")}

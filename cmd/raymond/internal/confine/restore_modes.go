@@ -45,8 +45,8 @@ func runnerPrograms() (found []string) {
 	return found
 }
 
-// runnerFiles returns the files that the runner needs if program belongs to the runner. It returns none
-// for other programs.
+// runnerFiles returns the files that the runner needs if program belongs to the runner. For other programs,
+// it returns an empty list.
 func runnerFiles(program string) []string {
 	bin, name := filepath.Split(program)
 	if !strings.HasPrefix(name, "Runner.") {

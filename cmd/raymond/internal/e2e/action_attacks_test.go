@@ -17,13 +17,14 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// attack is a shell command of a hostile agent. The attack succeeds if the command exits with 0. It
-// must change nothing, so that attacks don't influence each other.
+// attack is a shell command that a hostile agent runs. The attack succeeds if the command exits with 0.
+// The command must leave everything unchanged, so that attacks don't influence each other.
 type attack struct{ aim, command string }
 
-// attacks contain variables and the words STATES and PORT. TEMP is the job's temporary folder, ACTION the folder of the
-// action, RAYMOND the process of the step, and ROOT the folder of the whole test. While an attack has moved files away the step
-// may create new ones, so later attacks do not rely on them.
+// attacks use these variables: TEMP is the job's temporary folder, ACTION the action's folder, RAYMOND the id of the step's
+// process, and ROOT the test's top folder. The words STATES and PORT are replaced with the path of the run's state and the
+// port of a server. While an attack has moved files away, the step may create new ones at the old path, so later attacks
+// don't rely on them.
 var attacks = []attack{
 	{"the code of the action", `: >>"$ACTION/cmd/shim/post.js"`},
 	{"a new file beside it", `touch "$ACTION/new" && rm "$ACTION/new"`},
@@ -71,7 +72,7 @@ var rootAttacks = []attack{
 	{"a file of the step", `readlink "/proc/$RAYMOND/fd/2"`},
 }
 
-// attackScript returns a shell script that makes the attacks and writes down which of them succeed.
+// attackScript returns a shell script that runs the attacks and writes the aims of the successful ones to a file.
 func attackScript(list []attack) string {
 	var b strings.Builder
 	b.WriteString("export RAYMOND=$2 TEMP=$RUNNER_TEMP ROOT=$(dirname \"$RUNNER_TEMP\")\n")
@@ -81,7 +82,7 @@ func attackScript(list []attack) string {
 	return b.String() + "exit 0\n"
 }
 
-// cagedWorkflow is a workflow with everything that runs in a cage: an agent, a check and a script.
+// cagedWorkflow is a workflow that contains each kind of program that runs in a cage: an agent, a check and a script.
 const cagedWorkflow = `-- wf/START.md --
 ---
 done_when: ["bash attacks.sh check $PPID"]
@@ -117,8 +118,8 @@ func (j *bareJob) createTargets() (port string) {
 	return port
 }
 
-// TestCageStopsAttacks makes each attack from an agent, from a check and from a script: none succeeds in
-// a cage, and all succeed without one.
+// TestCageStopsAttacks runs each attack as an agent, as a check and as a script. No attack may succeed in
+// a cage, and all must succeed without one.
 func TestCageStopsAttacks(t *testing.T) {
 	t.Parallel()
 	list := attacks

@@ -34,13 +34,13 @@ end.
 `
 
 // hiddenVariables are variables of a job that agents, scripts and done_when commands don't get, even if an
-// input names them, apart from the exceptions that the test lists.
+// input names them. The test lists the exceptions.
 var hiddenVariables = strings.Fields(`ACTIONS_RUNTIME_TOKEN ACTIONS_RESULTS_URL ACTIONS_CACHE_URL ACTIONS_ID_TOKEN_REQUEST_TOKEN ACTIONS_ID_TOKEN_REQUEST_URL
 	GITHUB_OUTPUT GITHUB_ENV GITHUB_PATH GITHUB_STATE GITHUB_STEP_SUMMARY RAYMOND_STATE_KEY INPUT_WORKFLOW INPUT_ANTHROPIC-API-KEY RAYMOND_SHIM_STDIN
 	ANTHROPIC_API_KEY CLAUDE_CODE_OAUTH_TOKEN OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TRACES_HEADERS OTEL_EXPORTER_OTLP_CLIENT_KEY
 	FOR_NOBODY DEPLOY_KEY BASH_ENV NODE_OPTIONS AWS_SECRET_ACCESS_KEY GITHUB_WORKFLOW_SHA FOR_SCRIPTS CLAUDE_CONFIG_DIR GITHUB_TOKEN`)
 
-// TestAgentsAndScriptsGetOnlyAllowedVariables compares their environments with the allow-list.
+// TestAgentsAndScriptsGetOnlyAllowedVariables compares the environments of agents and scripts with the allow-list.
 func TestAgentsAndScriptsGetOnlyAllowedVariables(t *testing.T) {
 	t.Parallel()
 	f := sitetest.NewForge(t)
@@ -118,12 +118,12 @@ while [ $p -gt 1 ]; do
 done
 `
 
-// TestModelKeyIsOutOfReach shows that an agent's tools can't read the API key. It is only in the memory
-// of raymond, which other processes of the same user can't read.
+// TestModelKeyIsOutOfReach shows that an agent's tools can't read the API key. Only the memory of raymond
+// contains the key, and other processes of the same user can't read that memory.
 func TestModelKeyIsOutOfReach(t *testing.T) {
 	t.Parallel()
 	f := sitetest.NewForge(t)
-	// The memory of other raymond processes can be read while they start; their secrets differ from this one.
+	// Tests that run in parallel use other keys, because the memory of their raymond processes can be read while these start.
 	const key, run = "sk-ant-api03-b3V0LW9mLXJlYWNo-0123456789", 7001
 	j := newJob(t, f, sitetest.Repository(t, environmentWorkflow), run).withInputs("anthropic-api-key", key, "state-key", sitetest.NewStateKey(t), "cage", "off") // the cage would hide the key too
 	if os.Geteuid() == 0 {

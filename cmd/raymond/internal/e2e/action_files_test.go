@@ -15,8 +15,8 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// commandFileWorkflow is a workflow whose script writes to all command files that it finds. It leaves a daemon, without the
-// run's mark in its environment, that continues to do so.
+// commandFileWorkflow is a workflow whose script writes to all command files that it finds. The script leaves a daemon that
+// continues to write there. The daemon's environment lacks the run's mark, by which raymond finds the run's processes.
 const commandFileWorkflow = `-- wf/START.sh --
 folder=$RUNNER_TEMP/_runner_file_commands
 for f in $(find "$RUNNER_TEMP" -type f -not -path '*/raymond/*' -not -name event.json); do
@@ -31,7 +31,7 @@ until [ -s daemon.pid ]; do sleep 0.01; done
 echo '<result>honest</result>'
 `
 
-// TestScriptsCannotWriteCommandFiles shows that lines which a script appends to them have no effect, and that
+// TestScriptsCannotWriteCommandFiles shows that lines which a script appends to command files have no effect, and that
 // the step fails and names the files.
 func TestScriptsCannotWriteCommandFiles(t *testing.T) {
 	t.Parallel()

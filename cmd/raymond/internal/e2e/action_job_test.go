@@ -21,7 +21,7 @@ type bareJob struct {
 	*sitetest.Job
 	bin  string
 	stub string              // path of the stub that serves as agent CLI
-	as   *syscall.Credential // nil: the user who runs the test
+	as   *syscall.Credential // the user who runs the step; nil means the user who runs the test
 }
 
 func newJob(t testing.TB, f *sitetest.Forge, repo string, run int64) *bareJob {
@@ -89,7 +89,7 @@ func (j *bareJob) command(part string) *sitetest.Command {
 	return sitetest.Begin(j.T, cmd)
 }
 
-// giveStdin gives a command an open pipe as stdin, as the shim does; its end means that the shim has died.
+// giveStdin gives a command an open pipe as stdin, as the shim does. The end of the input would mean that the shim has died.
 func (j *bareJob) giveStdin(cmd *exec.Cmd) {
 	j.T.Helper()
 	r, w, err := os.Pipe()

@@ -16,10 +16,10 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// The agents of these tests make requests to the API themselves, and report that they have cost one
-// cent. Each answer costs $0.60 by the price list.
+// The agents in these tests make API requests themselves, and report a cost of one cent. Each answer of the API costs
+// $0.60 by the price list.
 
-// costlyAPI starts an API with expensive answers, and returns its address and a count of the answers.
+// costlyAPI starts an API with expensive answers, and returns its address and a counter of the answers.
 func costlyAPI(t *testing.T) (url string, answers *atomic.Int64) {
 	t.Helper()
 	answers = &atomic.Int64{}
@@ -32,8 +32,8 @@ func costlyAPI(t *testing.T) (url string, answers *atomic.Int64) {
 	return server.URL, answers
 }
 
-// TestAgentsCannotHideSpending shows that the key proxy counts every request, whatever the agent reports, and
-// refuses requests when the budget is exhausted.
+// TestAgentsCannotHideSpending shows that the key proxy counts the cost of every request, whatever the agent reports, and
+// rejects requests when the budget is exhausted.
 func TestAgentsCannotHideSpending(t *testing.T) {
 	t.Parallel()
 	const next = "reply:\n<goto>TWO.md</goto>\nend.\n-- wf/TWO.md --\nlog: two\nreply:\n<result>done</result>\nend.\n"

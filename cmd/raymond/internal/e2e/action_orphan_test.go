@@ -24,8 +24,8 @@ echo $$ >"$EFFECTS.agent"
 exec sleep 300
 `
 
-// startBelowRunner starts a step with a working agent below a process that plays the runner. That process is bash, the
-// only shell that passes on variables with a hyphen in their name.
+// startBelowRunner starts a step with a working agent, as a child of a process that acts as the runner. That process is bash,
+// the only shell that passes on variables whose names contain a hyphen.
 func startBelowRunner(t *testing.T, s *scene, stdout *os.File) (runner *exec.Cmd, agent int, j *bareJob) {
 	t.Helper()
 	j = s.job(1)
@@ -49,8 +49,8 @@ func startBelowRunner(t *testing.T, s *scene, stdout *os.File) (runner *exec.Cmd
 	return runner, agent, j
 }
 
-// TestDeathOfTheRunnerEndsTheRun kills the runner, so that the post phase never starts. The agent ends, and
-// the run is stored all the same, so that the next job resumes it.
+// TestDeathOfTheRunnerEndsTheRun kills the runner, so that the post phase never starts. The test checks that the agent
+// ends and that the run is stored nevertheless, so that the next job resumes it.
 func TestDeathOfTheRunnerEndsTheRun(t *testing.T) {
 	t.Parallel()
 	for name, dies := range map[string]func(t *testing.T, runner *exec.Cmd, reader *os.File){

@@ -19,7 +19,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// killChain is a run that continues in job after job; the test kills each job.
+// killChain is a run that one job after the other continues. The test kills the jobs.
 type killChain struct {
 	t       *testing.T
 	forge   *sitetest.Forge
@@ -27,8 +27,8 @@ type killChain struct {
 	effects string
 	jobs    int
 	rests   []invarianttest.IdleMoment // the stored run before each job
-	whole   []invarianttest.Effect     // of an uninterrupted run; nil if unknown
-	key     string                     // input state-key
+	whole   []invarianttest.Effect     // the effects of an uninterrupted run; nil if unknown
+	key     string                     // the input state-key; empty if checkpoints aren't sealed
 }
 
 // nextJob returns the next job, on a new machine. Every second job belongs to a new workflow run.
@@ -53,7 +53,7 @@ func (k *killChain) nextJob() *bareJob {
 // effectLines returns one line for each agent turn, script and check that the jobs have run.
 func (k *killChain) effectLines() []string { return sitetest.LinesOf(k.t, k.effects) }
 
-// isOver reports whether a job has completed the run, and then checks the invariants.
+// isOver reports whether the run is completed. If so, it checks the invariants. j is the last job.
 func (k *killChain) isOver(j *bareJob) bool {
 	k.t.Helper()
 	all := k.forge.Checkpoints(k.t, k.forge.Keys)
@@ -79,9 +79,8 @@ func newRandomChain(t *testing.T) *killChain {
 	return &killChain{t: t, forge: sitetest.NewForge(t), repo: sitetest.Repository(t, flow), effects: filepath.Join(t.TempDir(), "effects")}
 }
 
-// TestJobsKilledAtRandomMoments kills the main phases of jobs at random moments. The next job, on another
-// machine, continues from the checkpoint that the post phase has stored, until the run completes. The
-// invariants must hold throughout.
+// TestJobsKilledAtRandomMoments kills the main phases of jobs at random moments. The post phase stores a checkpoint,
+// from which the next job continues on another machine, until the run is completed. The invariants must hold throughout.
 func TestJobsKilledAtRandomMoments(t *testing.T) {
 	t.Parallel()
 	seed := sitetest.Seed(t)
@@ -117,11 +116,11 @@ func (k *killChain) seal() {
 	k.forge.Keys = keys
 }
 
-// killsOfAChain is the maximum number of killed jobs of one run.
+// killsOfAChain is the maximum number of jobs of one run that are killed.
 const killsOfAChain = 6
 
-// killOften kills the jobs of a run one after the other, at most as many as given, until the run ends. It
-// returns the number of killed jobs.
+// killOften kills at most the given number of jobs of a run, one after the other. Then it lets a job complete the run. It
+// returns the number of killed jobs. Each job is killed at a random moment within the given time.
 func (k *killChain) killOften(random *rand.Rand, within time.Duration, most int) int {
 	k.t.Helper()
 	for kills := range most {
@@ -131,7 +130,7 @@ func (k *killChain) killOften(random *rand.Rand, within time.Duration, most int)
 			k.wantTheEnd(j, c)
 			return kills
 		}
-		// A git process of the killed program ends when its output pipe breaks.
+		// A git process that the killed program has left ends when it writes to its output pipe.
 		sitetest.Eventually(k.t, "the end of git", func() bool { return !strings.Contains(sitetest.Describe(j.Site.Processes()), "git ") })
 		if e := j.end(j.command("action-post")); e.Code != 0 {
 			k.t.Fatalf("post of job %d: got %v, want success", k.jobs, e)

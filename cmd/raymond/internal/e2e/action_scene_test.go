@@ -17,8 +17,8 @@ import (
 // modelKey looks like a real API key.
 const modelKey = "sk-ant-api03-Zm9vYmFyYmF6cXV4-0123456789"
 
-// spendingWorkflow is a workflow that starts with a prompt, whose agent records the request; its second state
-// waits for a file.
+// spendingWorkflow is a workflow whose first state is a prompt that causes cost. Its agent records that it was started. The
+// second state waits for a file.
 const spendingWorkflow = `-- wf/START.md --
 log: asked
 reply:
@@ -42,15 +42,15 @@ func newScene(t *testing.T, archive string) *scene {
 	return &scene{t, sitetest.NewForge(t), sitetest.Repository(t, archive), filepath.Join(t.TempDir(), "effects")}
 }
 
-// job returns the job of another workflow run, on another machine.
+// job returns a job of the workflow run with the given number, on a new machine.
 func (s *scene) job(run int64, inputs ...string) *bareJob {
 	s.t.Helper()
 	return newJob(s.t, s.forge, s.repo, run).setVariables("EFFECTS", s.effects, "SIDE_EFFECTS", s.effects).
 		withInputs("env", "EFFECTS SIDE_EFFECTS").withInputs(inputs...)
 }
 
-// wrapCLI makes the job use an agent CLI that writes its arguments and its environment to notes, runs the shell
-// commands in more, and then runs the stub.
+// wrapCLI makes the job use an agent CLI that writes its arguments and its environment to files in the folder notes, runs
+// the shell commands in more, and then runs the stub.
 func (j *bareJob) wrapCLI(more string) (notes string) {
 	j.T.Helper()
 	notes = filepath.Join(j.Root, "notes")
@@ -73,7 +73,7 @@ func (s *scene) claims() []artifactstest.Artifact {
 	return out
 }
 
-// releaseSecondState creates the file that the second state of spending waits for.
+// releaseSecondState creates the file that the second state of spendingWorkflow waits for.
 func (s *scene) releaseSecondState() {
 	s.t.Helper()
 	assert.NilError(s.t, os.WriteFile(s.effects+".go", nil, 0o600))

@@ -13,8 +13,8 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// pushWorkflow is a workflow whose agent leaves work, and traps for a git that runs with a secret. A script with
-// a secret publishes the work.
+// pushWorkflow is a workflow whose agent leaves work, and also traps: commands that git would run in a script with a
+// secret. A script with a secret then publishes the work.
 const pushWorkflow = `-- wf/START.md --
 ---
 allowed_transitions:
@@ -37,7 +37,7 @@ kept
 on: push
 `
 
-// setTraps are the agent's commands. Each trap would write a note if it were run.
+// setTraps are the agent's commands, which set the traps. If a trap were run, it would write a note.
 const setTraps = `echo work >work.txt; echo '# evil' >>.github/workflows/ci.yml; cp kept.txt "a name.txt"; chmod +x "a name.txt"
 printf '#!/bin/sh\necho hook >>"$(dirname "$RUNNER_TEMP")/notes/trapped"\n' >trap; chmod +x trap
 for hook in pre-push pre-commit post-checkout reference-transaction; do cp trap .git/hooks/$hook; done

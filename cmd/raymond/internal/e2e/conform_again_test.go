@@ -32,8 +32,8 @@ Third prompt, wrong.
 say: three <result>wrong</result>
 `
 
-// checkAgain reruns a run from its last state. The new run gets a copy of the conversation up to that state, and the old
-// conversation is unchanged. The report shows the messages of both.
+// checkAgain reruns a run from its last state. It checks that the new run gets a copy of the conversation up to that state,
+// that the old conversation is unchanged, and that the report shows the messages of both conversations.
 func checkAgain(t *testing.T, v clitest.Vendor) {
 	m := newMachine(t, v, wrong)
 	m.run(0, "--permission-mode", "bypassPermissions")

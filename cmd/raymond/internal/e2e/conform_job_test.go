@@ -31,7 +31,7 @@ type relay struct {
 	forge     *sitetest.Forge
 	repo      string
 	vendor    clitest.Vendor
-	url, path string // the address of its API, the path of its CLI
+	url, path string // the address of the model's API, and the path of the agent CLI
 }
 
 // newRelay prepares a workflow and its repository; no job has run yet.
@@ -41,7 +41,8 @@ func newRelay(t *testing.T, v clitest.Vendor, m *player, workflow string) *relay
 	return &relay{t, sitetest.NewForge(t), repo, v, v.Serve(t, m.answer), install(t, v)}
 }
 
-// run runs the action with a new home folder and a new checkout, and checks its exit code.
+// run runs the action in a job with a new home folder and a new checkout, and checks its exit code. run is the number of
+// the workflow run.
 func (r *relay) run(code int, run int64, inputs ...string) {
 	r.t.Helper()
 	j := sitetest.NewJob(r.t, r.forge, r.repo, run)
@@ -72,7 +73,7 @@ func (r *relay) run(code int, run int64, inputs ...string) {
 }
 
 // checkCarried shows that a later job continues the conversation on another machine, with another home
-// folder and another working directory. In both cages only the key proxy can be reached.
+// folder and another working directory. The cages of both jobs allow connections only to the key proxy.
 func checkCarried(t *testing.T, v clitest.Vendor) {
 	model := &player{}
 	r := newRelay(t, v, model, waiting)

@@ -20,13 +20,13 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// player is a scripted model. It does what the newest prompt says in lines such as "say: <goto>B</goto>",
+// player is a scripted model. It carries out the lines of the newest prompt such as "say: <goto>B</goto>",
 // "write: /a/file" and "shell: command".
 type player struct {
 	mu    sync.Mutex
 	seen  []clitest.Request
 	hangs bool
-	input int            // input tokens of requests that lead to a tool use
+	input int            // number of input tokens of requests that are answered with a tool call
 	fails *clitest.Reply // the answer to every request; nil for normal answers
 }
 
@@ -62,7 +62,8 @@ func (p *player) answer(a clitest.Request) clitest.Reply {
 	return clitest.Reply{Text: wantedAnswer(a), Input: 1000, Cached: 100, Output: 10}
 }
 
-// wantedAnswer returns the answer that the newest prompt with a "say:" line asks for; a prompt that only asks to continue has none.
+// wantedAnswer returns the text in the "say:" line of the newest prompt that contains such a line. A prompt that only asks
+// the model to continue contains none.
 func wantedAnswer(a clitest.Request) string {
 	for _, prompt := range slices.Backward(a.Prompts) {
 		if text := lineOf(prompt, "say: "); text != "" {
@@ -72,7 +73,7 @@ func wantedAnswer(a clitest.Request) string {
 	return ""
 }
 
-// lineOf returns the rest of the first line that starts with a word.
+// lineOf returns what follows the word in the first line that starts with it, or "" if no line does.
 func lineOf(text, word string) string {
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, word); ok {
@@ -82,8 +83,8 @@ func lineOf(text, word string) string {
 	return ""
 }
 
-// shown returns the first lines of the prompts in the last request whose newest prompt starts with the
-// given line.
+// shown finds the last request whose newest prompt has the first line last. It returns the first line of
+// each prompt in that request, or nil if there is no such request.
 func (p *player) shown(last string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,7 +96,7 @@ func (p *player) shown(last string) []string {
 	return nil
 }
 
-// count returns the number of requests whose newest prompt starts with the given line.
+// count returns the number of requests whose newest prompt has the first line last.
 func (p *player) count(last string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,7 +175,7 @@ func waitLong(c *sitetest.Command) sitetest.Outcome {
 	return c.Wait()
 }
 
-// paths returns the flags with paths, which a resumed run doesn't remember.
+// paths returns the flags that contain paths. A resume needs them again, because the run's state doesn't contain them.
 func (m *machine) paths() []string {
 	if i := slices.Index(m.flags, "--agent"); i >= 0 {
 		return slices.Delete(slices.Clone(m.flags), i, i+2)
@@ -182,7 +183,8 @@ func (m *machine) paths() []string {
 	return nil
 }
 
-// wantShown checks the prompts in the last request: the earlier ones and the newest one.
+// wantShown checks the prompts in the last request for the last of the given prompts: the earlier prompts of the
+// conversation and the newest one.
 func (m *machine) wantShown(prompts ...string) {
 	m.T.Helper()
 	if got := m.model.shown(prompts[len(prompts)-1]); !slices.Equal(got, prompts) {
@@ -203,7 +205,7 @@ func (m *machine) finished() (all []*state.StateFinished) {
 
 func (m *machine) file(name string) string { return filepath.Join(m.Work, name) }
 
-// replaceWork replaces the word WORK in states of the workflow with the working directory.
+// replaceWork replaces the word WORK in the named states of the workflow with the path of the working directory.
 func (m *machine) replaceWork(names ...string) {
 	m.T.Helper()
 	for _, name := range names {

@@ -21,8 +21,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/clitest"
 )
 
-// searchForKeys is a command that looks for API keys: in its environment, and in the environment and the arguments of
-// each process above it. It has no command substitution, since Gemini CLI refuses to run one.
+// searchForKeys is a command that looks for API keys in its environment, and in the environment and the arguments of
+// each process above it. It contains no command substitution, since Gemini CLI doesn't run commands with one.
 const searchForKeys = `{ env; p=$$; while [ "$p" -gt 1 ]; do tr '\0' '\n' <"/proc/$p/environ"; tr '\0' ' ' <"/proc/$p/cmdline"; ` +
 	`sed 's/.*) . //' "/proc/$p/stat" >stat; read p rest <stat; done 2>/dev/null; echo "_KEY: dumped to the end"; } | grep -aE '_KEY|_TOKEN|_URL'`
 
@@ -32,8 +32,8 @@ shell: ` + searchForKeys + `
 say: one <result>the end</result>
 `
 
-// checkKeys shows that only the API receives the key. Tools find neither the key nor the address of another
-// vendor's API.
+// checkKeys shows that only the API receives the key. The agent's tools find neither the key nor the key
+// proxy's address for another vendor's API.
 func checkKeys(t *testing.T, v clitest.Vendor) {
 	key := ""
 	for _, entry := range v.Environ(t, "http://x", t.TempDir()) {
@@ -73,8 +73,8 @@ shell: mkdir WORK/staying && exec setsid sleep 1000; echo it is there
 say: two <result>the end</result>
 `
 
-// checkStop shows that a signal stops a run and all processes of the tool that it is running. After a resume the
-// conversation contains the prompt once.
+// checkStop shows that a signal stops a run and all processes of the tool call that is running at that moment. After a
+// resume, the conversation contains the prompt once.
 func checkStop(t *testing.T, v clitest.Vendor) {
 	m := newMachine(t, v, staying)
 	m.replaceWork("TWO.md")
@@ -100,8 +100,8 @@ say: one <result>the end</result>
 // pricedModels are models with a known price.
 var pricedModels = map[string]string{protocol.BackendClaude: "sonnet", protocol.BackendCodex: "gpt-5.5", protocol.BackendGemini: "gemini-2.5-pro"}
 
-// checkBudget shows that a CLI makes no further request when an answer has used up the budget, that it ends,
-// and that the conversation continues with a larger budget.
+// checkBudget shows that a CLI ends without a further request when an answer has used up the budget, and that
+// the conversation continues with a larger budget.
 func checkBudget(t *testing.T, v clitest.Vendor) {
 	model := pricedModels[v.Name]
 	if model == "" {
@@ -115,7 +115,7 @@ func checkBudget(t *testing.T, v clitest.Vendor) {
 	r.run(0, 2, append(inputs, "resume", "require", "budget", "9")...)
 }
 
-// instructionFiles are files in a checkout with which an author could give instructions to a CLI.
+// instructionFiles are files in a checkout that contain instructions to an agent CLI.
 const instructionFiles = `-- CLAUDE.md --
 PLANTED
 -- AGENTS.md --
@@ -138,7 +138,7 @@ developer_instructions = "PLANTED"
 	"mcpServers": {"x": {"command": "touch", "args": ["served"]}}, "tools": {"allowed": ["run_shell_command"]}}
 `
 
-// checkUntrusted shows that a CLI ignores these files in an untrusted checkout and uses them in a trusted one.
+// checkUntrusted shows that a CLI ignores instructionFiles in an untrusted checkout and uses them in a trusted one.
 func checkUntrusted(t *testing.T, v clitest.Vendor) {
 	if v.Name == protocol.BackendCommand {
 		t.Log("not tried, since it obeys no checkout")

@@ -85,8 +85,8 @@ Last prompt.
 say: last <result>the end</result>
 `
 
-// checkTransitions compares the model's input after each kind of transition, and the tokens of each state. Files
-// that a prompt names with @ are not attached.
+// checkTransitions checks the model's input after each kind of transition, and the tokens of each state. Files
+// that a prompt names with @ must not be attached.
 func checkTransitions(t *testing.T, v clitest.Vendor) {
 	m := newMachine(t, v, transitions)
 	for _, name := range []string{"secret.txt", "sub/other.txt"} {
@@ -117,7 +117,8 @@ func checkTransitions(t *testing.T, v clitest.Vendor) {
 		if e.Tokens == nil || *e.Tokens != want {
 			t.Errorf("tokens of a state: got %+v, want %+v", e.Tokens, want)
 		}
-		// Some versions of a CLI report the running total of a conversation.
+		// Some versions of a CLI report the total cost of the conversation so far. The cost of a state must not
+		// include the cost of earlier states.
 		if e.USD != ended[0].USD || e.Estimated {
 			t.Errorf("cost of a state: got %s, estimated %v, want that of the first, %s", e.USD, e.Estimated, ended[0].USD)
 		}
@@ -190,7 +191,7 @@ First prompt.
 say: one <result>the end</result>
 `
 
-// checkErrors compares how a run ends for each kind of API error.
+// checkErrors checks how a run ends for each kind of API error.
 func checkErrors(t *testing.T, v clitest.Vendor) {
 	for name, test := range map[string]struct {
 		reply clitest.Reply

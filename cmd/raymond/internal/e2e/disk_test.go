@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/invarianttest"
 )
 
-// runWithFileLimit runs raymond with a limit on the size of each file, in blocks of 512 bytes.
+// runWithFileLimit runs raymond with a maximum size of each file that it writes, in blocks of 512 bytes.
 func (s *site) runWithFileLimit(blocks int, args ...string) sitetest.Outcome {
 	s.T.Helper()
 	s.RecordIdle()
@@ -21,9 +21,9 @@ func (s *site) runWithFileLimit(blocks int, args ...string) sitetest.Outcome {
 	return sitetest.Begin(s.T, cmd).Wait()
 }
 
-// TestFullDisk lets the disk become full at each block that a run writes. The run ends with an error or
-// continues without the data that it could not write; when there is space again it resumes where it
-// stopped.
+// TestFullDisk simulates a disk that becomes full, by limiting the size of files to each number of blocks in turn. The
+// run must end with an error, or continue without the data that it could not write. Without the limit, it must
+// resume where it stopped.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	whole := killableSite(t)

@@ -29,9 +29,9 @@ func (s *site) killableArgs() []string {
 	return s.RunArgs("--input", "in", "--max-parallel", "3", "--budget", "0")
 }
 
-// TestKilledAtRandomMoments interrupts runs, and the commands that resume them, at random moments, up to ten
-// times each. Most are killed, some get a signal to cancel. Every run must complete, and the invariants
-// must hold.
+// TestKilledAtRandomMoments interrupts runs, and the commands that resume them, at random moments, up to killsOfARun
+// times each. Most processes are killed; some get a signal that cancels the run. Every run must complete, and the
+// invariants must hold.
 func TestKilledAtRandomMoments(t *testing.T) {
 	t.Parallel()
 	seed := sitetest.Seed(t)
@@ -55,8 +55,8 @@ func TestKilledAtRandomMoments(t *testing.T) {
 // killsOfARun is the maximum number of interruptions of one run.
 const killsOfARun = 10
 
-// killOften interrupts a run until it ends, at most as often as given, and returns how often. It kills
-// the orchestrator, sometimes with all its children, or cancels the run.
+// killOften interrupts a run at most the given number of times, then lets it end. It returns the number of
+// interruptions. An interruption kills the orchestrator, sometimes with all its children, or cancels the run.
 func killOften(s *site, random *rand.Rand, within time.Duration, most int) int {
 	s.T.Helper()
 	for kills := range most {
@@ -83,7 +83,7 @@ func (s *site) isCancelled(j *sitetest.Command) bool {
 	s.T.Helper()
 	_ = j.Cmd.Process.Signal(syscall.SIGTERM) // fails if it has already ended
 	o := j.Wait()
-	// Before raymond handles signals, the signal itself ends the process.
+	// A signal that arrives before raymond handles signals ends the process, so no run is saved as cancelled.
 	run, err := state.Read(s.StateDir(), sitetest.RunID)
 	if o.Code == 143 && err == nil && run.Progress.Status != state.Cancelled {
 		s.T.Errorf("cancelled: got %v and status %s", o, run.Progress.Status)

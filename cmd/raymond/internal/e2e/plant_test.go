@@ -22,8 +22,8 @@ if [ -e go ]; then echo "<result>done</result>"; exit; fi
 echo "<goto>NEXT.sh</goto>"
 `
 
-// obstacles are commands that put obstacles where the run writes next. To open a named pipe without a
-// reader would block forever.
+// obstacles are commands that put obstacles where the run writes next. One obstacle is a named pipe: without a
+// reader, opening the pipe for writing would block forever.
 var obstacles = map[string]string{
 	"a pipe for the next snapshot":   `mkfifo "$R.json.tmp"`,
 	"a folder for the next snapshot": `mkdir "$R.json.tmp"`,
@@ -37,8 +37,8 @@ var obstacles = map[string]string{
 	"a log of terabytes":             `truncate -s 4T "$R/events.jsonl"`,
 }
 
-// TestPlantedFilesDoNotBlockRuns shows that a run whose folders contain such obstacles completes, or ends on a
-// signal.
+// TestPlantedFilesDoNotBlockRuns shows that a run with such obstacles in its folders never blocks: it stops with an
+// error, or reaches its second state and ends on a signal.
 func TestPlantedFilesDoNotBlockRuns(t *testing.T) {
 	t.Parallel()
 	for name, plant := range obstacles {

@@ -14,8 +14,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxTurns is the maximum number of 50 ms turns that a script may count between a signal and the end of
-// its run, which must come within 5 s. A busy machine slows the script down too.
+// maxTurns is the maximum number of turns that a script may count between a signal and the end of its run. A
+// turn takes 50 ms, and longer on a busy machine.
 const maxTurns = 200
 
 // stubbornWorkflow is a workflow whose second state ignores signals and runs until it is killed, or until the file "go"
@@ -33,7 +33,7 @@ touch staying
 while :; do echo >>turns; sleep 0.05; done
 `
 
-// politeWorkflow is the same workflow with a script that ends on a signal.
+// politeWorkflow is like stubbornWorkflow, but its script ends on a signal.
 var politeWorkflow = strings.ReplaceAll(stubbornWorkflow, "trap '' INT TERM\n", "")
 
 // TestCancelSavesTheRunAndLeavesNoProcess cancels one run whose script ends on a signal, and one
@@ -61,7 +61,7 @@ func TestCancelSavesTheRunAndLeavesNoProcess(t *testing.T) {
 	}
 }
 
-// wantCancelled sends the signal and checks that the run ends in time, with the given code, and can be resumed.
+// wantCancelled sends the signal and checks that the run ends in time, with the given exit code, and can be resumed.
 func (s *site) wantCancelled(j *sitetest.Command, sig syscall.Signal, code int) {
 	s.T.Helper()
 	before := len(s.Lines("turns"))

@@ -75,8 +75,8 @@ func flagValues(getenv func(string) string, in InputSpec) []string {
 // FlagLabel returns the name that problems with a flag use: the input that sets the flag.
 func FlagLabel(flag string) string { return "input " + cmp.Or(InputOfFlag("--"+flag), flag) }
 
-// InputOfFlag returns the name of the input that sets a flag like "--budget". It returns "" if there is
-// none.
+// InputOfFlag returns the name of the input that sets a flag like "--budget". It returns "" if no input
+// sets the flag.
 func InputOfFlag(flag string) string {
 	for _, in := range inputs {
 		if in.Flag != "" && in.Flag == flag {

@@ -192,8 +192,8 @@ func (c *LogWriter) relative(file string) string {
 	return safeStart(oneLine(filepath.ToSlash(filepath.Clean(file))), "./")
 }
 
-// safeStart puts before in front of a value that begins with an equals sign, which the runner would
-// drop.
+// safeStart puts the text before in front of a value that begins with an equals sign, because the runner
+// would drop the equals sign.
 func safeStart(value, before string) string {
 	if strings.HasPrefix(value, "=") {
 		return before + value

@@ -86,7 +86,8 @@ func (p *pull) head() side {
 	return *p.Head
 }
 
-// isFork reports whether the head is in another repository, in a deleted one, or in one without a name.
+// isFork reports whether the head is not known to be in the repository of the base. It is also true if p is
+// nil, or if the head's repository was deleted or has no name.
 func (p *pull) isFork() bool { return p == nil || !isSame(p.head().Repo, p.Base.Repo) }
 
 // readPayload reads the payload in the file at path. It returns nil if the file does not exist or is empty.

@@ -42,7 +42,7 @@ func Each[T any](parse func(string) (T, error)) func(string) ([]T, error) {
 	})
 }
 
-// each is like Each for a flag that may also contain several values at once.
+// each is like Each for a flag that may be repeated and whose value may be a list.
 func each[T any](parse func(string) ([]T, error)) func(string) ([]T, error) {
 	var all []T
 	return func(s string) ([]T, error) {

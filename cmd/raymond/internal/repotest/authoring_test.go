@@ -11,7 +11,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// authoringFolder returns a folder with the files that docs/authoring.md shows, and the other blocks of the page.
+// authoringFolder returns a folder with the files that docs/authoring.md shows, and the page's other code blocks.
 func authoringFolder(t *testing.T) (folder, []block) {
 	t.Helper()
 	f := newFolder(t)
@@ -42,7 +42,7 @@ func TestAuthoringWorkflowsLintAndSimulate(t *testing.T) {
 		}
 		folders[folder]++
 		command := fmt.Sprintf("raymond simulate %s --replies %s", folder, b.file)
-		fails := file == "replies-wrong.yaml" // in a console
+		fails := file == "replies-wrong.yaml" // a console example on the page shows this failure
 		out, err := f.shell(command)
 		assert.Check(t, is.Equal((err != nil), fails), "%s: got %v and\n%s\nwant a failure: %t", command, err, out, fails)
 	}
@@ -65,8 +65,8 @@ func TestAuthoringCommandsPrintWhatThePageShows(t *testing.T) {
 	}
 }
 
-// follow runs the commands of a console example and compares their output with the page. In the page a … within a
-// line stands for any text, and a line with only … for any number of lines.
+// follow runs the commands of a console example and compares their output with the page. On the page, a … within a
+// line matches any text, and a line that contains only … matches any number of lines.
 func (f folder) follow(t *testing.T, b block) {
 	t.Helper()
 	for _, part := range strings.Split("\n"+b.text, "\n$ ")[1:] {
@@ -81,7 +81,7 @@ func (f folder) follow(t *testing.T, b block) {
 
 var anyLines = regexp.MustCompile(`(?m)^…$\n?`)
 
-// pattern returns the regular expression for output in which … stands for omitted text.
+// pattern returns a regular expression that matches the shown output. A … in it matches any text.
 func pattern(shown string) string {
 	return strings.ReplaceAll(anyLines.ReplaceAllString(regexp.QuoteMeta(shown), `(?:.*\n)*?.*`), "…", ".*")
 }

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// linkPattern matches a link or a picture in a page: a file and a heading in it.
+// linkPattern matches a link or a picture in a page. The groups are the target file and the heading in it.
 var linkPattern = regexp.MustCompile(`(?:\]\(|(?:src|srcset)=")([^)#"\s]*)(#[^)"\s]*)?[)"]`)
 
-// TestLinksInDocumentsWork checks that the target file and the heading of each link, and each picture, exist.
+// TestLinksInDocumentsWork checks that each picture, and the target file and heading of each link, exists.
 func TestLinksInDocumentsWork(t *testing.T) {
 	t.Parallel()
 	for _, d := range append(pages(t), "CHANGELOG.md") {

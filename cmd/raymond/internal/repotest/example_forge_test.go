@@ -19,8 +19,8 @@ import (
 // token is the token that the fake GitHub accepts.
 const token = artifactstest.APIToken
 
-// Forge is a fake GitHub. It adds issues, pull requests and git over HTTP to the fake GitHub of package sitetest, for the
-// repository o/r.
+// Forge is a fake GitHub with the repository o/r. It adds issues, pull requests and git over HTTP to the fake GitHub of
+// package sitetest.
 type Forge struct {
 	*httptest.Server
 	// Bare is the path of the bare repository.
@@ -32,7 +32,7 @@ type Forge struct {
 	t    testing.TB
 	rest http.Handler
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	calls  []string   // method and address of each request
 	issues []*Issue
 	pulls  []*Pull
@@ -49,7 +49,7 @@ func newForge(t testing.TB) *Forge {
 	return f
 }
 
-// AddIssue creates an issue with some labels; it is open unless its State says otherwise.
+// AddIssue creates an issue with the given labels. If i.State is empty, the issue is open.
 func (f *Forge) AddIssue(i Issue, labels ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,12 +69,13 @@ func (f *Forge) Issue(number int) Issue {
 	return *f.issue(strconv.Itoa(number))
 }
 
-// comments returns the comments of jobs on an issue.
+// comments returns the comments on an issue that jobs have written.
 func (f *Forge) comments(n int) []sitetest.Comment {
 	return f.site.Comments.By(n, sitetest.JobsAccount)
 }
 
-// Requests returns the requests so far, except to the results service, whose method and address contain a text.
+// Requests returns the method and address of each request so far that contains the text. Requests to the results service
+// are not included.
 func (f *Forge) Requests(text string) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -42,7 +42,7 @@ type model struct {
 	asked []clitest.Request
 }
 
-// play is the model's answer to prompts that contain a text.
+// play is the model's answer to prompts that contain the text in the field to.
 type play struct {
 	to   string
 	says func(clitest.Request) clitest.Reply
@@ -60,13 +60,14 @@ func (m *model) answer(a clitest.Request) clitest.Reply {
 	return clitest.Reply{Text: "ok"}
 }
 
-// replyPerTool answers the requests of one prompt, between which the CLI runs tools, with one reply after the other. The
-// last reply repeats.
+// replyPerTool returns a function that answers the requests of one prompt, between which the CLI runs tools, with one reply
+// after the other. The last reply repeats.
 func replyPerTool(replies ...clitest.Reply) func(clitest.Request) clitest.Reply {
 	return func(a clitest.Request) clitest.Reply { return replies[min(a.ToolUses, len(replies)-1)] }
 }
 
-// replyPerRequest answers request after request, of any prompt, with one reply after the other. The last reply repeats.
+// replyPerRequest returns a function that answers successive requests, whatever their prompts are, with one reply after the
+// other. The last reply repeats.
 func replyPerRequest(replies ...clitest.Reply) func(clitest.Request) clitest.Reply {
 	return func(clitest.Request) clitest.Reply {
 		said := replies[0]
@@ -85,8 +86,8 @@ func writeGreeting(content string) clitest.Reply {
 	return use("Write", map[string]any{"file_path": "greet.sh", "content": content})
 }
 
-// greetingModel is a model whose first version of the program fails the tests, and whose second version is rejected
-// by the review.
+// greetingModel returns a model that writes several versions of the program. The first one fails the tests, and the second
+// one is rejected by the review.
 func greetingModel() *model {
 	return &model{plays: []play{
 		{"A user has requested", replyPerTool(reply("One file, greet.sh. <goto>IMPLEMENT.md</goto>"))},
@@ -99,9 +100,8 @@ func greetingModel() *model {
 	}}
 }
 
-// TestIssueBecomesPullRequest runs the example as newcomers do: they copy one file. It uses the real CLI, with one
-// version that fails the tests and one that the review rejects. Two jobs of one workflow run do the work, and a comment
-// on the pull request continues it later.
+// TestIssueBecomesPullRequest runs the example like a new user, who copies only the workflow file. It uses the real agent CLI
+// with greetingModel. Two jobs of one workflow run do the work, and a comment on the pull request continues it later.
 func TestIssueBecomesPullRequest(t *testing.T) {
 	t.Parallel()
 	api := greetingModel()
@@ -141,7 +141,7 @@ func (s *stage) answer(number int, text string) *result {
 	return s.Run("issue_comment", map[string]any{"action": "created", "issue": s.forge.Issue(number), "comment": said})
 }
 
-// wantSticky checks that the issue has one comment, with the given text.
+// wantSticky checks that issue 7 has exactly one comment by jobs, and that it contains the text.
 func wantSticky(t *testing.T, s *stage, text string) {
 	t.Helper()
 	if notes := s.forge.comments(7); len(notes) != 1 || !strings.Contains(notes[0].Body, text) {
@@ -149,7 +149,8 @@ func wantSticky(t *testing.T, s *stage, text string) {
 	}
 }
 
-// wantNotToldTo checks that the reviewer's prompt contains only the issue, and that no request contains the token.
+// wantNotToldTo checks that the reviewer's conversation contains the issue or the user's comment, but nothing of the author's
+// conversation. It also checks that no request contains the token.
 func wantNotToldTo(t *testing.T, api *model) {
 	t.Helper()
 	for _, q := range api.asked {
@@ -162,7 +163,8 @@ func wantNotToldTo(t *testing.T, api *model) {
 	}
 }
 
-// wantPull checks that there is one pull request, whose branch has one commit more than main.
+// wantPull checks that there is exactly one pull request, with this title and these parts of its text, and that its branch
+// has one commit more than main.
 func wantPull(t *testing.T, s *stage, title string, parts ...string) {
 	t.Helper()
 	pulls := s.forge.pulls // no request is running any more

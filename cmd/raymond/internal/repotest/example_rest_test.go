@@ -133,7 +133,8 @@ func (f *Forge) listPulls(r *http.Request, _ []byte) (int, any) {
 	return http.StatusOK, found
 }
 
-// createPull creates a pull request, and refuses what GitHub refuses.
+// createPull creates a pull request. Like GitHub, it rejects one without a title, between branches that don't exist or
+// don't differ, or for which another pull request is open.
 func (f *Forge) createPull(_ *http.Request, body []byte) (int, any) {
 	var sent struct{ Title, Body, Head, Base string }
 	_ = json.Unmarshal(body, &sent) // a malformed body has no title

@@ -79,7 +79,7 @@ func (p *scriptRunner) script(name, payload string) (stdout, stderr string, err 
 	return out.String(), errs.String(), err
 }
 
-// want runs one script and checks its output.
+// want runs one script, which must succeed, and checks its output.
 func (p *scriptRunner) want(name, payload, want string) {
 	p.t.Helper()
 	if out, errs, err := p.script(name, payload); err != nil || out != want {
@@ -89,7 +89,7 @@ func (p *scriptRunner) want(name, payload, want string) {
 
 const said = `said <b> & "c"`
 
-// commit commits a file, and creates the hand-over repository as raymond does.
+// commit writes a file and runs COMMIT.sh. Then it creates the repository in which raymond hands the work over to scripts.
 func (p *scriptRunner) commit(content string) {
 	p.t.Helper()
 	p.write(filepath.Join(p.work, "a.txt"), content)
@@ -112,8 +112,8 @@ func (p *scriptRunner) wantBranch(branch, content string) {
 	assert.Check(p.t, is.Equal(p.forge.Git("show", branch+":a.txt"), strings.TrimSpace(content)), "a.txt on %s: want %q", branch, content)
 }
 
-// TestPushCanBeRepeated shows that a push after a crash changes nothing, and that the commit of a later run replaces
-// the earlier one.
+// TestPushCanBeRepeated shows that PUSH.sh, if it is repeated after a crash, pushes nothing again, and that the commit of a
+// later run replaces the earlier commit.
 func TestPushCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	p := newPushRunner(t, "issue-to-pr")
@@ -133,7 +133,8 @@ func TestPushCanBeRepeated(t *testing.T) {
 	p.wantBranch("raymond/issue-7", "other\n")
 }
 
-// TestEachRoundAddsACommit shows that a round commits on top of the last one, and leaves branches of other runs alone.
+// TestEachRoundAddsACommit shows that each round adds a commit to the commits of earlier rounds, and doesn't change branches
+// of other runs.
 func TestEachRoundAddsACommit(t *testing.T) {
 	t.Parallel()
 	p := newPushRunner(t, "watch-checks")
@@ -165,8 +166,8 @@ func (p *scriptRunner) advance(branch string) string {
 	return commit
 }
 
-// TestForeignCommitsAreKept shows that a push never overwrites another user's commit, and that the run names its author. This
-// includes a commit pushed between the script's check and its push.
+// TestForeignCommitsAreKept shows that PUSH.sh never overwrites another user's commit, even one that is pushed between the
+// script's check and its push. If PUSH.sh runs again then, its error names the author of that commit.
 func TestForeignCommitsAreKept(t *testing.T) {
 	t.Parallel()
 	p := newPushRunner(t, "issue-to-pr")
@@ -190,7 +191,8 @@ func TestForeignCommitsAreKept(t *testing.T) {
 	}
 }
 
-// TestOnlyIssueNumbersNameBranches shows that anything but a number is refused before the first request.
+// TestOnlyIssueNumbersNameBranches shows that PUSH.sh fails before its first request if the variable for the name of the
+// branch is not a number.
 func TestOnlyIssueNumbersNameBranches(t *testing.T) {
 	t.Parallel()
 	for example, name := range map[string]string{"issue-to-pr": "RAYMOND_VAR_ISSUE", "watch-checks": "RAYMOND_VAR_RUN"} {
@@ -206,7 +208,8 @@ func TestOnlyIssueNumbersNameBranches(t *testing.T) {
 	}
 }
 
-// TestNoPullRequestWithoutChanges also shows that nothing is pushed with a token that GitHub refuses.
+// TestNoPullRequestWithoutChanges checks that COMMIT.sh ends the run if the agents changed nothing, and that PUSH.sh fails
+// if the token is missing or GitHub rejects it.
 func TestNoPullRequestWithoutChanges(t *testing.T) {
 	t.Parallel()
 	p := newPushRunner(t, "issue-to-pr")
@@ -220,7 +223,8 @@ func TestNoPullRequestWithoutChanges(t *testing.T) {
 	}
 }
 
-// TestNoItemsMeanNoJobs includes the case that the folder of items doesn't exist.
+// TestNoItemsMeanNoJobs checks that the example fan-out starts no workers if its input is blank and the repository contains
+// no folders. It also checks the maximum number of items, and that items are escaped.
 func TestNoItemsMeanNoJobs(t *testing.T) {
 	t.Parallel()
 	p := newScriptRunner(t, "fan-out")

@@ -34,9 +34,9 @@ export CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 DISABLE_TELEMETRY=1 DISABLE_UP
 exec %q "$@"
 `
 
-// stage is a user's repository with the example issue-to-pr, a fake GitHub that hosts it, and act as the runner. act runs
-// jobs directly on this machine, without containers and without network. It differs from GitHub: it ignores event filters
-// such as types:, ref and commit are always the repository's HEAD, and the step of a cancelled job is killed at once.
+// stage is a user's repository with the example issue-to-pr, and a fake GitHub that hosts it. The runner is act, which runs
+// jobs directly on this machine, without containers and without network. Unlike GitHub, act ignores event filters such as
+// types:, always uses the repository's HEAD as ref and commit, and kills the step of a cancelled job immediately.
 type stage struct {
 	t      testing.TB
 	forge  *Forge
@@ -48,8 +48,8 @@ type stage struct {
 	run    int64 // the workflow run of the last event
 }
 
-// newStage creates the repository, on the fake GitHub too, with one commit on main: the files of an archive and the
-// workflow file, changed by edit. The states are built into the program.
+// newStage creates the repository, also on the fake GitHub. Its only commit on main contains the files of the archive and the
+// workflow file as changed by edit. It contains no states, because the example's states are built into the program.
 func newStage(t testing.TB, archive string, edit func(string) string, url string) *stage {
 	t.Helper()
 	cmd := exec.Command("go", "tool", "-n", "-modfile=.github/tools/act/go.mod", "act")
@@ -105,7 +105,7 @@ func (s *stage) args(site *sitetest.Site, event string, fields map[string]any) [
 		site.Write(site.File(name), string(data))
 		return site.File(name)
 	}
-	site.Write(site.File("home/.config/act/actrc"), "") // without it act asks a question
+	site.Write(site.File("home/.config/act/actrc"), "") // without this file, act asks a question
 	payload := map[string]any{
 		"sender":     map[string]any{"login": "ann", "type": "User"},
 		"repository": map[string]any{"id": artifactstest.Repository, "full_name": "o/r", "private": true, "default_branch": "main"},
@@ -124,7 +124,7 @@ func (s *stage) args(site *sitetest.Site, event string, fields map[string]any) [
 	}
 }
 
-// result contains how the main phase of each step of a workflow run ended, by JOB/STEP, and its outputs.
+// result contains the outcome and the outputs of the main phase of each step of a workflow run. The keys are JOB/STEP.
 type result struct {
 	ends    map[string]string // "success" or "failure"
 	outputs map[string]map[string]string
@@ -143,7 +143,7 @@ func resultOf(o sitetest.Outcome) *result {
 			Pairs  map[string]string `json:"kvPairs"`
 			Result string            `json:"stepResult"`
 		}
-		err := json.Unmarshal([]byte(line), &l) // before its log begins act writes plain text
+		err := json.Unmarshal([]byte(line), &l) // before its log, act writes plain text
 		step := l.Job + "/" + strings.Join(l.IDs, ".")
 		switch {
 		case err != nil:
@@ -163,8 +163,8 @@ func resultOf(o sitetest.Outcome) *result {
 	return r
 }
 
-// WantStep checks how the main phase of a step, JOB/STEP, ended ("success" or "failure"), and some of its outputs, given as
-// names and values in turn.
+// WantStep checks the outcome ("success" or "failure") of the main phase of a step, which is named JOB/STEP. It also checks
+// some outputs, given as names and values in turn.
 func (r *result) WantStep(t testing.TB, step, end string, outputs ...string) {
 	t.Helper()
 	assert.Equal(t, r.ends[step], end, "step %s: %s", step, r.log)

@@ -15,11 +15,12 @@ import (
 // mutant replaces the behaviour of one function.
 type mutant struct {
 	pkg      string // the folder of its package
-	function string // Name, or Receiver.Name for a method
+	function string // Name of a function, or Receiver.Name of a method
 	instead  string // statements that run first and return
 }
 
-// mutants must each make a test fail. Most of the functions are barriers in the table of SECURITY.md.
+// mutants are the mutants that must each make a test fail. Most of the functions implement barriers in the table of
+// SECURITY.md.
 var mutants = []mutant{
 	{"protocol", "matcher.allows", "return true"},
 	{"protocol", "Transitions.AllowsManyForks", "return true"},
@@ -62,8 +63,8 @@ var mutants = []mutant{
 	{"cmd/raymond/internal/ask", "isFrom", "return true"},
 }
 
-// change returns the path of the file with the function, and its text with the mutant. The function's own statements
-// follow the mutant's, so that no import or variable becomes unused.
+// change returns the path of the file that contains the function, and the file's text with the mutant. The function's own
+// statements follow the statements of the mutant, so that no import or variable becomes unused.
 func (m mutant) change() (path string, text []byte, err error) {
 	receiver, name, isMethod := strings.Cut(m.function, ".")
 	head := regexp.MustCompile(`(?m)^func ` + regexp.QuoteMeta(receiver) + `\(.*\{`)
@@ -86,7 +87,7 @@ func (m mutant) change() (path string, text []byte, err error) {
 	return "", nil, fmt.Errorf("%s has no function %s", m.pkg, m.function)
 }
 
-// TestEachMutatedFunctionExists keeps the list of mutants up to date when functions are renamed.
+// TestEachMutatedFunctionExists checks that each function in mutants exists, so that a renamed function is also renamed there.
 func TestEachMutatedFunctionExists(t *testing.T) {
 	t.Chdir("../../../..")
 	for _, m := range mutants {

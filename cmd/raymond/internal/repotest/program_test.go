@@ -63,7 +63,7 @@ type folder struct {
 
 func newFolder(t *testing.T) folder {
 	t.Helper()
-	// A sleep that does nothing makes scripts that poll in a loop quick.
+	// A program sleep that returns immediately makes scripts that poll in a loop fast.
 	short := t.TempDir()
 	nothing, err := exec.LookPath("true")
 	assert.NilError(t, err)

@@ -14,8 +14,8 @@ import (
 // generatedSection matches a section of a page that is generated from a file.
 var generatedSection = regexp.MustCompile(`(?s)<!-- (file|by commit): (\S+) -->\n.*?<!-- end -->`)
 
-// TestGeneratedSectionsMatchTheirFiles checks that the workflow files in pages equal the examples. -update-docs
-// rewrites the pages.
+// TestGeneratedSectionsMatchTheirFiles checks that the workflow files that pages show equal the files of the examples. With
+// -update-docs, it rewrites the pages.
 func TestGeneratedSectionsMatchTheirFiles(t *testing.T) {
 	parts := map[string]int{}
 	for _, page := range pages(t) {

@@ -22,7 +22,7 @@ type reference struct {
 	page string
 }
 
-// has checks that the page has a row with the given cells.
+// has checks that the page contains the table row with this name and these cells.
 func (r reference) has(name string, cells ...string) {
 	r.t.Helper()
 	row := "| `" + name + "` |"
@@ -32,7 +32,7 @@ func (r reference) has(name string, cells ...string) {
 	assert.Check(r.t, is.Contains(r.page, "\n"+row+"\n"), "docs/reference.md lacks the row\n%s", row)
 }
 
-// explains checks that the page has a row with some meaning for each name.
+// explains checks that for each name, the page contains a table row with a description.
 func (r reference) explains(names ...string) {
 	r.t.Helper()
 	for _, name := range names {
@@ -42,8 +42,8 @@ func (r reference) explains(names ...string) {
 	}
 }
 
-// TestReferenceIsComplete checks that each command, flag, exit code, variable, key and field is on the page, with the
-// description that the program or the schema has for it.
+// TestReferenceIsComplete checks that each command, flag, exit code, variable, key and field is on the page, with its
+// description in the program or the schema.
 func TestReferenceIsComplete(t *testing.T) {
 	t.Parallel()
 	r := reference{t, readText(t, "docs/reference.md")}

@@ -14,12 +14,13 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// largest is the maximum size of a program in bytes. 9 MiB of it come from html/template in the report, for which the linker
-// must keep every method.
+// largest is the maximum size of a program in bytes. html/template, which the report uses, takes 9 MiB of it, because it
+// makes the linker keep every method.
 const largest = 24 << 20
 
-// TestReleaseIsReproducible builds a release twice, in another folder, with an empty cache and settings that could change
-// the result. The program must have its version, work without cgo, be small, and contain no path of this machine.
+// TestReleaseIsReproducible builds a release twice. The second build uses another folder, an empty cache, and settings that
+// could change the result. The program must contain its version, work without cgo, be small, and contain no path of this
+// machine.
 func TestReleaseIsReproducible(t *testing.T) {
 	t.Parallel()
 	const version = "v98.76.54"

@@ -9,7 +9,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestSchemaOfEventsMatchesLogs validates the event logs of runs, which contain every type of event of a run without a fault.
+// TestSchemaOfEventsMatchesLogs validates the event logs in testdata of package report. Together, they contain every type of
+// event except agent_goes_on and attempt_interrupted.
 func TestSchemaOfEventsMatchesLogs(t *testing.T) {
 	t.Parallel()
 	s := schema(t, "events")

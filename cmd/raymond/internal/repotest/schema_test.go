@@ -33,7 +33,7 @@ type objectSchema struct {
 	Defs        map[string]objectSchema `json:"$defs"`
 }
 
-// readSchema reads a file of docs/schema as a description.
+// readSchema reads the schema with this name in docs/schema.
 func readSchema(t *testing.T, name string) (d objectSchema) {
 	t.Helper()
 	assert.NilError(t, json.Unmarshal([]byte(readText(t, "docs/schema/"+name+".schema.json")), &d))
@@ -43,7 +43,7 @@ func readSchema(t *testing.T, name string) (d objectSchema) {
 // field is one key of an object in JSON or YAML.
 type field struct {
 	key      string
-	required bool // always written
+	required bool // the key is always written
 }
 
 // fieldsOf returns the keys of a struct in JSON or YAML, including the keys of embedded structs.
@@ -59,7 +59,8 @@ func fieldsOf(typ reflect.Type, tag string) []field {
 	return found
 }
 
-// TestSchemasHaveTheKeysOfTheCode also checks that the schemas require exactly the keys that are always written.
+// TestSchemasHaveTheKeysOfTheCode checks that the schemas of events and of replies files describe exactly the keys that the
+// code reads or writes, and require exactly the keys that are always written.
 func TestSchemasHaveTheKeysOfTheCode(t *testing.T) {
 	t.Parallel()
 	events, replies := readSchema(t, "events").Defs, readSchema(t, "replies")

@@ -58,10 +58,10 @@ var values = []string{
 	"{base: 1s}", "{max: 1m, base: 2s}", "{base: 0s}", "{base: x}", "{top: 1s}", "{base: 5}", "[" + strings.Repeat("x, ", 64) + "y]",
 }
 
-// unresolved are problems that depend on other files of the workflow, which a schema can't check.
+// unresolved are the codes of problems that depend on other files of the workflow, which a schema can't check.
 var unresolved = []string{"no-state", "bad-target", "ambiguous", "wrong-platform"}
 
-// frontmatterProblems returns the problems that the program reports for a frontmatter.
+// frontmatterProblems returns the problems that the program reports for a frontmatter, except unresolved ones.
 func frontmatterProblems(t *testing.T, text string) []protocol.Problem {
 	t.Helper()
 	fsys := fstest.MapFS{"A.md": {Data: []byte("---\n" + text + "\n---\ngo\n")}}
@@ -71,8 +71,8 @@ func frontmatterProblems(t *testing.T, text string) []protocol.Problem {
 	return slices.DeleteFunc(slices.Clone(s.Problems), func(p protocol.Problem) bool { return slices.Contains(unresolved, p.Code) })
 }
 
-// TestSchemaOfFrontmatterAgreesWithTheProgram tries every value for every key, and every pair of keys in an entry of
-// allowed_transitions.
+// TestSchemaOfFrontmatterAgreesWithTheProgram checks that the schema and the program accept the same frontmatters. It tries
+// every value for every key, and every pair of keys in an entry of allowed_transitions.
 func TestSchemaOfFrontmatterAgreesWithTheProgram(t *testing.T) {
 	t.Parallel()
 	s := schema(t, "frontmatter")
@@ -113,7 +113,7 @@ func verbNames() []string {
 	return names
 }
 
-// entryOf returns an entry of allowed_transitions, or "" if it would have a key twice.
+// entryOf returns an entry of allowed_transitions with these keys, or "" if the entry would contain a key twice.
 func entryOf(verb, one, other string) string {
 	if k, _, _ := strings.Cut(one, ":"); one != "" && strings.HasPrefix(other, k+":") {
 		return ""

@@ -101,8 +101,8 @@ func copiedWorkflows(t *testing.T) []string {
 
 var pin = regexp.MustCompile(`uses: (actions/[\w./-]+)@([0-9a-f]{40} # v\d+\.\d+\.\d+)`)
 
-// TestPinsAreTheSameEverywhere exists because dependabot updates only .github/workflows. -update-docs copies the
-// versions to examples and pages.
+// TestPinsAreTheSameEverywhere checks that examples and pages use the same versions of actions as .github/workflows, the only
+// folder that dependabot updates. With -update-docs, it copies the versions to examples and pages.
 func TestPinsAreTheSameEverywhere(t *testing.T) {
 	pins := map[string]string{}
 	own := glob(t, ".github/workflows/*.yml")

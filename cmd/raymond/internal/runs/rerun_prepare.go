@@ -116,9 +116,9 @@ func (w worktrees) where(dir string) string {
 	}
 }
 
-// DescribeSnapshotAge says from which state execution the files in a snapshot are. one is the last
-// snapshot before the point. Later executions may have no snapshot, because scripts get none and a
-// snapshot can fail.
+// DescribeSnapshotAge returns a text that names the state execution after which a snapshot was taken. The
+// parameter one is the last snapshot before the point. Executions between that snapshot and the point may
+// have no snapshot, because scripts get none and a snapshot can fail; the text names them too.
 func DescribeSnapshotAge(p Point, one workspace.Snapshot) string {
 	text := fmt.Sprintf("the files of %s are restored as of state execution %d", one.Dir, one.Exec)
 	if one.Exec == 0 {

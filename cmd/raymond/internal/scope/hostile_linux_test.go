@@ -42,7 +42,7 @@ func TestHostileWorkflowDirs(t *testing.T) {
 	}
 }
 
-// many calls put for one path more than a workflow may have files.
+// many calls put with different paths in dir. It makes one call more than a workflow may have files.
 func many(dir string, put func(path string) error) error {
 	var errs []error
 	for i := range maxScopeFiles + 1 {

@@ -13,10 +13,10 @@ type CLINeed struct {
 	State   string // the first state that needs it
 }
 
-// NeededCLIs returns the agent CLIs that prompts of the given jobs need. A nil jobs means all jobs. Only
-// agent CLIs that the workflow's files show are included, each once, in the order of the states. run is
-// the CLI for states that name none. from lists the states at which agents are; if it is empty, the
-// search begins at the entry.
+// NeededCLIs returns the agent CLIs that prompts of the given jobs need. If jobs is nil, it means all jobs.
+// Only agent CLIs that the workflow's files show are included, each once, in the order of the states. The
+// parameter run is the agent CLI for states that name no CLI. from lists the current states of the run's
+// agents; if it is empty, the search begins at the workflow's entry.
 func (s *Scope) NeededCLIs(run string, jobs []string, from ...string) []CLINeed {
 	var all []CLINeed
 	add := func(backend, state string) {
@@ -58,7 +58,7 @@ func (s *Scope) NeededCLIs(run string, jobs []string, from ...string) []CLINeed 
 // states name CLIs, only the CLI of the entry is therefore certain.
 func (s *Scope) SurelyNeededCLIs(run string, jobs []string) []string {
 	own := cmp.Or(run, protocol.DefaultBackend)
-	var named, open []string // the CLIs of states that name one, and of states that name none
+	var named, open []string // the CLIs that are certainly needed, and the run's CLI if a state other than the entry names no CLI
 	for _, name := range s.Workflow.Chart().States() {
 		st, ok := s.Workflow.State(name)
 		isHere := jobs == nil || slices.Contains(jobs, s.Workflow.JobOf(name))

@@ -181,7 +181,8 @@ func (s *Scope) LeadsToPrompt() bool {
 	})
 }
 
-// has reports whether is returns true for any state in the given jobs. A nil slice means all jobs.
+// has reports whether the function is returns true for any state in the given jobs. A nil slice means all
+// jobs.
 func (s *Scope) has(jobs []string, is func(*protocol.State) bool) bool {
 	return slices.ContainsFunc(s.Workflow.Names(), func(name string) bool {
 		st, _ := s.Workflow.State(name)

@@ -64,7 +64,7 @@ type Env struct {
 }
 
 // Backends replace the processes that run prompts, scripts and done_when commands, for example in
-// simulations. Where a field is nil, the processes are used.
+// simulations. If a field is nil, its kind is run by processes as usual.
 type Backends struct {
 	Agents  func(clis.Config) map[string]runner.AgentCLI
 	Scripts func(Env) runner.Backend

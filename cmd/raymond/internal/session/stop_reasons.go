@@ -92,8 +92,8 @@ func (s *Stops) Reasons() <-chan string { return s.reasons }
 // ExitCode returns the exit code for the signal that ended the run. It returns 0 if no signal did.
 func (s *Stops) ExitCode() int { return int(s.code.Load()) }
 
-// Since returns the time since the first reason to end the run. It returns a negative duration if there is
-// none or s is nil.
+// Since returns the time since the first reason to end the run. It returns a negative duration if there was
+// no reason yet, or if s is nil.
 func (s *Stops) Since() time.Duration {
 	if s == nil || s.at.Load() == 0 {
 		return -1

@@ -13,7 +13,7 @@ import (
 
 // Outcome is the exit code and the output of a command that has ended.
 type Outcome struct {
-	Code           int // -1: a signal ended it
+	Code           int // exit code; -1 if a signal has ended the command
 	Stdout, Stderr string
 	Took           time.Duration
 }
@@ -38,7 +38,7 @@ func Begin(t testing.TB, cmd *exec.Cmd) *Command {
 	t.Helper()
 	j := &Command{t: t, Cmd: cmd, Done: make(chan struct{})}
 	j.Cmd.Stdout, j.Cmd.Stderr = &j.stdout, &j.stderr
-	// Children of a killed orchestrator may hold its pipes open.
+	// Children of a killed orchestrator may hold its pipes open. Cmd.Wait waits at most a second for them.
 	j.Cmd.WaitDelay = time.Second
 	j.Began = time.Now()
 	assert.NilError(t, j.Cmd.Start())
@@ -64,8 +64,7 @@ func (j *Command) Wait() Outcome {
 	return Outcome{j.Cmd.ProcessState.ExitCode(), j.stdout.String(), j.stderr.String(), j.took}
 }
 
-// Until waits for a condition that the running command will fulfil. The test fails if the command
-// ends before.
+// Until waits until the condition is true. The test fails if the command ends before.
 func (j *Command) Until(what string, cond func() bool) {
 	j.t.Helper()
 	Eventually(j.t, what, func() bool { return cond() || j.HasEnded() })

@@ -9,8 +9,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Dose returns how many moments or orders a test tries: little in the first tier, full under the
-// build tag world.
+// Dose returns full if the tests are built with the tag world, and little otherwise. Tests use it to
+// choose how many moments or orders they try.
 func Dose(little, full int) int {
 	if isFull {
 		return full

@@ -11,22 +11,23 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// RunnerFiles are the variables with which a runner names the command files that a step writes to.
+// RunnerFiles are the variables in which a runner passes the paths of a step's command files.
 var RunnerFiles = []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY", "GITHUB_ARTIFACTS"}
 
 // StepEnd is everything a runner sees of a step that has ended: its output and its command files.
 type StepEnd struct {
 	Outcome  // its Stdout has no colours
 	Outputs  map[string]string
-	Commands []RunnerCommand // the workflow commands in its log
-	Lines    []string        // of the log, without workflow commands
+	Commands []RunnerCommand // the workflow commands in the log
+	Lines    []string        // the lines of the log, without workflow commands
 	Summary  string
 }
 
 // logColours matches the escape sequences with which the job log is coloured.
 var logColours = regexp.MustCompile("\x1b\\[(0|3[23]|90|1;3[123])m")
 
-// ReadStepEnd reads the command files of a step that has ended. file returns the path for a variable.
+// ReadStepEnd parses the log and reads the command files of a step that has ended. file returns the path
+// of the command file that a variable names.
 func ReadStepEnd(t testing.TB, o Outcome, file func(variable string) string) StepEnd {
 	t.Helper()
 	e := StepEnd{Outcome: o, Outputs: ReadOutputs(t, Read(t, file("GITHUB_OUTPUT"))), Summary: Read(t, file("GITHUB_STEP_SUMMARY"))}
@@ -63,7 +64,7 @@ func (e StepEnd) String() string {
 	return o.String()
 }
 
-// Annotations returns the annotations of a level, each with its title.
+// Annotations returns the annotations of a level such as "error", each with its title.
 func (e StepEnd) Annotations(level string) []string {
 	var texts []string
 	for _, c := range e.Commands {

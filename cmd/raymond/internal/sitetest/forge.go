@@ -21,17 +21,17 @@ import (
 // comments, and the permissions of users in the repository o/r.
 type Forge struct {
 	*artifactstest.Server
-	API      *httptest.Server  // its REST API, below /api
+	API      *httptest.Server  // serves the REST API below /api
 	levels   map[string]string // permissions by login
 	Heads    map[int]int64     // ids of the head repositories of pull requests
 	Tips     map[int]string    // the head commits of pull requests
 	Comments *CommentAPI       // the comments on issues and pull requests
 	// OnDispatch returns the status with which a workflow dispatch is answered; nil means 204.
 	OnDispatch func(Dispatch) int
-	// History records the stored checkpoints. When the test ends they are checked against the
-	// invariants of package invarianttest.
+	// History records the stored checkpoints. When the test ends, the invariants of package
+	// invarianttest are checked for these checkpoints.
 	History *History
-	Keys    *checkpoint.Keys // with which checkpoints are sealed; nil if they aren't
+	Keys    *checkpoint.Keys // the keys with which checkpoints are sealed; nil if they aren't sealed
 
 	mu         sync.Mutex // guards the fields below
 	asked      []string   // requests to the REST API
@@ -55,7 +55,7 @@ func NewForge(t testing.TB) *Forge {
 	return f
 }
 
-// Put stores an artifact that no job has uploaded.
+// Put stores an artifact that no job has uploaded. The invariants are not checked for this Forge then.
 func (f *Forge) Put(a artifactstest.Artifact) int64 {
 	f.History.Disable()
 	return f.Server.Put(a)
@@ -112,7 +112,8 @@ func (f *Forge) serveDispatch(w http.ResponseWriter, r *http.Request, path strin
 	return true
 }
 
-// Dispatches returns the requests to start a workflow, including refused ones.
+// Dispatches returns the well-formed requests to start a workflow that had the right token, including
+// requests that OnDispatch has rejected.
 func (f *Forge) Dispatches() []Dispatch {
 	f.mu.Lock()
 	defer f.mu.Unlock()

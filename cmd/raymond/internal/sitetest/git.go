@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// WithoutGit returns a PATH with all programs of the present one except git.
+// WithoutGit returns a value for PATH with which all programs on the current PATH are found, except git.
 func WithoutGit(t testing.TB) (path string) {
 	t.Helper()
 	dir := t.TempDir()

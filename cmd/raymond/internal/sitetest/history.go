@@ -31,7 +31,8 @@ func Watch(s *artifactstest.Server) *History {
 	return h
 }
 
-// Disable disables the invariants for this history, since the test itself stores checkpoints.
+// Disable makes Evidence return nothing, so that no invariants are checked. It is for tests that store
+// artifacts themselves.
 func (h *History) Disable() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -56,8 +57,8 @@ func (h *History) record(list []artifactstest.Artifact) {
 	h.shelves = append(h.shelves, invarianttest.StoreListing{Stored: len(h.all), Present: there})
 }
 
-// Evidence returns the recorded checkpoints as evidence for the invariants. The evidence is empty if a
-// checkpoint was sealed with other keys.
+// Evidence returns the recorded checkpoints as evidence for the invariants. The evidence is empty after
+// Disable, or if a checkpoint was sealed with other keys.
 func (h *History) Evidence(t testing.TB, keys *checkpoint.Keys) invarianttest.Evidence {
 	t.Helper()
 	h.mu.Lock()

@@ -18,17 +18,17 @@ import (
 // it. Neither a runner nor Node takes part.
 type Job struct {
 	T      testing.TB
-	Forge  *Forge // nil for none
+	Forge  *Forge // the fake GitHub; may be nil
 	Root   string
 	Work   string // GITHUB_WORKSPACE
 	Temp   string // RUNNER_TEMP
 	Run    int64  // the workflow run
 	Env    map[string]string
 	Inputs map[string]string
-	// Payload is the event payload as JSON; by default an event of the private repository o/r.
+	// Payload is the event payload as JSON. By default, the event belongs to the private repository o/r.
 	Payload string
 	Site    *Site  // finds leftover processes and files of the job
-	files   string // subfolder of the command files of this step; "" for the first
+	files   string // subfolder that contains the command files of this step; empty for the job's first step
 }
 
 // inPrivate is the payload of an event of the private repository o/r.
@@ -80,7 +80,7 @@ func CommitOf(t testing.TB, dir string) string {
 	return strings.TrimSpace(Read(t, filepath.Join(dir, ".git", "refs", "heads", "main")))
 }
 
-// Step returns a second step of the same job, with its own command files.
+// Step returns another step of the same job, with its own command files.
 func (j *Job) Step(name string) *Job {
 	other := *j
 	other.Env, other.Inputs, other.files = maps.Clone(j.Env), maps.Clone(j.Inputs), name
@@ -95,8 +95,8 @@ func (j *Job) CommandFile(name string) string {
 	return filepath.Join(j.Temp, "_runner_file_commands", j.files, strings.ToLower(strings.TrimPrefix(name, "GITHUB_")))
 }
 
-// Prepare creates the files that a runner provides for a phase of the step: "action" (main) or
-// "action-post".
+// Prepare creates the files that a runner provides for a phase of the step. part is "action" for the
+// main phase or "action-post" for the post phase.
 func (j *Job) Prepare(part string) {
 	j.T.Helper()
 	j.Site.Write(j.Env["GITHUB_EVENT_PATH"], j.Payload)
@@ -109,7 +109,7 @@ func (j *Job) Prepare(part string) {
 	assert.NilError(j.T, os.MkdirAll(j.Env["HOME"], 0o755))
 }
 
-// Environ returns the environment of a phase of the step.
+// Environ returns the environment of the step, which includes its inputs.
 func (j *Job) Environ() []string {
 	var env []string
 	for _, name := range slices.Sorted(maps.Keys(j.Env)) {

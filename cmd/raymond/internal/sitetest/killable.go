@@ -58,11 +58,13 @@ sleep 0.02
 echo '<result>the end</result>'
 `
 
-// secondAttempt is a slow check that fails until it has once run to its end.
+// secondAttempt is a slow check. For each agent, it fails when it runs to its end for the first time, and
+// passes later.
 const secondAttempt = `printf '{"agent":"%s","state":"%s","kind":"verify"}\n' "$RAYMOND_AGENT_ID" "$RAYMOND_STATE" >>"$SIDE_EFFECTS"; ` +
 	`sleep 0.05; [ -e "$RAYMOND_AGENT_ID.once" ] || { touch "$RAYMOND_AGENT_ID.once"; false; }`
 
-// WaitAtRandom waits for a random time below within. It returns false if the command ended before.
+// WaitAtRandom waits for a random time that is shorter than within. It returns false if the command ended
+// before.
 func (j *Command) WaitAtRandom(random *rand.Rand, within time.Duration) bool {
 	select {
 	case <-j.Done:

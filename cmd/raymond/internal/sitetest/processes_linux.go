@@ -14,14 +14,14 @@ import (
 
 // Processes returns the ids of all living processes that have the site's mark in their environment.
 func (s *Site) Processes() []int {
-	entries, err := os.ReadDir("/proc") // Glob would list the folder of each process, too
+	entries, err := os.ReadDir("/proc") // filepath.Glob would also read the folder of each process
 	assert.NilError(s.T, err)
 	mark := []byte(SiteVar + "=" + s.Mark + "\x00")
 	var found []int
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
-			continue // no process
+			continue // not the folder of a process
 		}
 		// A zombie has no environment.
 		if data, err := os.ReadFile("/proc/" + e.Name() + "/environ"); err == nil && bytes.Contains(data, mark) {
@@ -47,7 +47,8 @@ func Alive(pid int) bool {
 	return ok && !p.Dead
 }
 
-// KillAll kills all processes of the site at once, as when the machine loses power.
+// KillAll kills the given commands and then all other processes of the site, as if the machine lost power.
+// It returns when no process is left.
 func (s *Site) KillAll(first ...*Command) {
 	for _, j := range first {
 		_ = j.Cmd.Process.Kill()

@@ -1,5 +1,5 @@
 // Package sitetest is for tests of the whole program. It builds raymond once per test process and
-// runs it on sites. A site plays a machine for one test: it has a workflow, a home folder and a fake
+// runs it on sites. A site simulates a machine for one test: it has a workflow, a home folder and a fake
 // agent CLI.
 package sitetest
 
@@ -47,8 +47,8 @@ type Program struct {
 	build func() (string, error)
 }
 
-// newProgram returns a program that is built when Path is first called. A -race in GOFLAGS doesn't
-// apply to it; flags may contain -race.
+// newProgram returns a program that is built when Path is first called. The flag -race in the variable
+// GOFLAGS is ignored; the parameter flags may contain -race instead.
 func newProgram(name, pkg string, flags ...string) *Program {
 	return &Program{Name: name, build: sync.OnceValues(func() (string, error) {
 		path := filepath.Join(Builds, name)
@@ -70,7 +70,7 @@ func (p *Program) Path(t testing.TB) string {
 }
 
 var (
-	// Raymond is the product. It has the race detector if the tests have it.
+	// Raymond is the program under test. It is built with the race detector if the tests are.
 	Raymond = newProgram("raymond", mainPackage, racing...)
 	// Stub is a fast fake agent CLI; see package stubclaude.
 	Stub = newProgram("claude-stub", mainPackage+"/internal/stubclaude")

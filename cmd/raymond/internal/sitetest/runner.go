@@ -22,11 +22,11 @@ var knownCommands = []string{
 	"warning", "notice", "group", "endgroup", "echo", "internal-set-repo-path", "stop-commands",
 }
 
-// Runner reads the output of a step as GitHub's runner does, following its source code. If ignorable
-// is set, it compares text as .NET does in most cultures: characters without weight are ignored.
+// Runner parses the output of a step like GitHub's runner. It is a port of the runner's source code. If
+// Ignorable is true, it ignores characters without weight, as .NET's text comparison does in most cultures.
 type Runner struct {
 	Ignorable bool
-	Token     string // that ends stop-commands; "" while commands are obeyed
+	Token     string // the token that resumes commands after stop-commands; empty while commands are executed
 	Ran       []RunnerCommand
 	Shown     []string // lines without workflow commands
 }
@@ -89,7 +89,7 @@ func (h *Runner) parseV2(line string) (RunnerCommand, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimLeftFunc(line, unicode.IsSpace), "::")
 	info, data, ended := strings.Cut(rest, "::")
 	if first, _ := utf8.DecodeRuneInString(data); IsCombining(first) {
-		return RunnerCommand{}, false // .NET searches by the rules of the culture
+		return RunnerCommand{}, false // .NET's culture-sensitive search doesn't find the colons before such a character
 	}
 	name, list, _ := strings.Cut(info, " ")
 	if !ok || !ended || !h.knows(name) {
@@ -100,8 +100,8 @@ func (h *Runner) parseV2(line string) (RunnerCommand, bool) {
 	return RunnerCommand{name, pairs(strings.TrimSpace(list), ",", unescape), unescapeData.Replace(data)}, true
 }
 
-// IsCombining reports whether .NET treats a character as a part of the one before it. Measured on runner
-// 2.336: combining marks, skin tones, half-width voiced sound marks, and two vowels.
+// IsCombining reports whether .NET treats a character as a part of the one before it. Tests with runner
+// 2.336 have shown that for combining marks, skin tones, half-width voiced sound marks, and two vowels.
 func IsCombining(r rune) bool {
 	return unicode.Is(unicode.M, r) || r >= 0x1F3FB && r <= 0x1F3FF || r == 0xFF9E || r == 0xFF9F || r == 0x0E33 || r == 0x0EB3
 }

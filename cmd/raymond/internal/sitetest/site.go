@@ -24,27 +24,27 @@ const (
 	SiteVar = "RAYMOND_TEST_SITE"
 	// RunID is the workflow id of all runs on sites.
 	RunID = "w"
-	// Patience bounds every wait of these tests. Some wait for several starts of a CLI that takes
-	// seconds, on a busy machine.
+	// Patience is the time limit for conditions that tests wait for. It is long because some tests wait for
+	// several starts of a CLI, each of which takes seconds on a busy machine.
 	Patience = 5 * time.Minute
 )
 
-// Site plays a machine for one test: a workflow, a working folder, a home folder and an environment.
+// Site simulates a machine for one test: a workflow, a working folder, a home folder and an environment.
 // When the test ends, no process that was started on the site may be alive, and the invariants of
 // package invarianttest must hold for the run.
 type Site struct {
 	T    testing.TB
-	Bin  string // the raymond that Start runs
+	Bin  string // path of the raymond program that Start runs
 	Flow string // the folder with the workflow
-	Work string // where raymond is started
+	Work string // the working folder, in which raymond is started
 	Env  []string
 	Mark string // value of SiteVar
-	// Tampered says how a test has changed the files of the run; if it is set, the invariants aren't
-	// checked.
+	// Tampered describes how a test has changed the files of the run. If it is not empty, the invariants
+	// aren't checked.
 	Tampered string
-	// Undisturbed are the effects of the same workflow without any interruption; nil if they are unknown.
+	// Undisturbed are the effects of an uninterrupted run of the same workflow. It is nil if they are unknown.
 	Undisturbed []invarianttest.Effect
-	idleMoments []invarianttest.IdleMoment // the run between two commands
+	idleMoments []invarianttest.IdleMoment // the saved run between commands
 }
 
 // Bare returns a site for a folder that the test has filled itself. All processes with the site's
@@ -76,9 +76,10 @@ func New(t testing.TB, workflow string) *Site {
 	return s
 }
 
-// AddMark adds the site's mark to its environment.
+// AddMark adds the site's mark, and settings for the race detector, to the site's environment.
 func (s *Site) AddMark() {
-	// A race ends with an exit code that raymond doesn't use. The detector doesn't sleep at exit.
+	// A data race ends the program with an exit code that raymond doesn't use. Without this setting, the race
+	// detector would also sleep at exit.
 	s.Env = append(s.Env, SiteVar+"="+s.Mark, "GORACE=atexit_sleep_ms=0 halt_on_error=1 exitcode=99")
 }
 
@@ -89,7 +90,7 @@ func (s *Site) killLeftovers() {
 		s.KillAll()
 	}
 	s.check()
-	// Private copies of workflows are read-only; without this they couldn't be removed.
+	// Private copies of workflows are read-only, so they could not be removed with the test's folder.
 	_ = filepath.WalkDir(s.Work, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
 			return os.Chmod(path, 0o700)
@@ -101,7 +102,8 @@ func (s *Site) killLeftovers() {
 // Write writes a file, possibly an executable one, and creates the folders above it.
 func (s *Site) Write(path, text string) {
 	s.T.Helper()
-	// A process started meanwhile would inherit the open file, which couldn't be executed ("text file busy").
+	// A process that another goroutine starts during the write would inherit the open file. The file could
+	// then not be executed ("text file busy").
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	assert.NilError(s.T, os.MkdirAll(filepath.Dir(path), 0o755))
@@ -111,13 +113,13 @@ func (s *Site) Write(path, text string) {
 // File returns the path of a file in the working folder.
 func (s *Site) File(name string) string { return filepath.Join(s.Work, name) }
 
-// Lines returns the lines of a file in the working folder, and none if the file is missing.
+// Lines returns the complete lines of a file in the working folder. It returns nil if the file is missing.
 func (s *Site) Lines(name string) []string {
 	s.T.Helper()
 	return LinesOf(s.T, s.File(name))
 }
 
-// LinesOf returns the complete lines of a file, and none if the file is missing.
+// LinesOf returns the complete lines of a file. It returns nil if the file is missing.
 func LinesOf(t testing.TB, path string) []string {
 	t.Helper()
 	data, err := os.ReadFile(path)

@@ -15,8 +15,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// IsCheckpoint reports whether the name of an artifact is the name of a checkpoint. Claims, reports and
-// spending records are other artifacts.
+// IsCheckpoint reports whether an artifact's name is the name of a checkpoint. Other artifacts are claims,
+// reports and spending records.
 func IsCheckpoint(a artifactstest.Artifact) bool {
 	return checkpointName.MatchString(a.Name) && !strings.HasPrefix(a.Name, "raymond-spent-")
 }
@@ -25,10 +25,10 @@ var checkpointName = regexp.MustCompile(`^raymond-.+-[0-2]$`)
 
 // StoredRun is a checkpoint that was stored as an artifact.
 type StoredRun struct {
-	Name     string // of the artifact
+	Name     string // the artifact's name
 	Manifest checkpoint.Manifest
-	Digest   string // of the checkpoint, which the next one names
-	Dir      string // with its files
+	Digest   string // the checkpoint's digest, which the next checkpoint contains
+	Dir      string // the folder with the checkpoint's files
 	Run      *state.Run
 }
 
@@ -37,7 +37,7 @@ func (s StoredRun) String() string {
 	return fmt.Sprintf("%s: generation %d, step %d, %s", s.Name, s.Manifest.Generation, s.Manifest.Seq, s.Manifest.Status)
 }
 
-// ReadStored unpacks a checkpoint. keys must be the keys that it was sealed with; nil if it wasn't.
+// ReadStored unpacks a checkpoint. keys are the keys with which it was sealed, or nil if it wasn't sealed.
 func ReadStored(t testing.TB, a artifactstest.Artifact, keys *checkpoint.Keys) StoredRun {
 	t.Helper()
 	s, err := readStored(t, a, keys)

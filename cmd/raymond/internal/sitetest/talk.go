@@ -33,7 +33,7 @@ func (s Comment) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// accountOf returns the JSON object that the REST API has for a user.
+// accountOf returns the JSON object that describes a user in the REST API.
 func accountOf(login string) map[string]any {
 	kind := "User"
 	if strings.HasSuffix(login, "[bot]") {
@@ -47,14 +47,14 @@ const JobsAccount = "github-actions[bot]"
 
 // CommentAPI is a fake REST API of the comments in the repository o/r.
 type CommentAPI struct {
-	mu    sync.Mutex // guards all below
+	mu    sync.Mutex // guards the fields below
 	all   []Comment
 	last  int64
 	asked []string // methods and paths, as in "POST issues/7/comments"
-	// Authors are the authors of issues and pull requests by number; the default is "ann".
+	// Authors are the authors of issues and pull requests, by number. The default author is "ann".
 	Authors map[int]string
 
-	// Fault may answer a request instead of Talk; it reports whether it has done so.
+	// Fault may answer a request instead of the API, and reports whether it has. It may be nil.
 	Fault func(w http.ResponseWriter, asked string) bool
 }
 
@@ -146,11 +146,11 @@ func (k *CommentAPI) onIssue(r *http.Request, number int, body string) (any, int
 		return k.add(Comment{Body: body, Author: JobsAccount, Number: number}), http.StatusCreated
 	}
 	query := r.URL.Query()
-	since, _ := time.Parse(time.RFC3339, query.Get("since")) // zero for none
+	since, _ := time.Parse(time.RFC3339, query.Get("since")) // the zero time if the parameter is missing
 	list := k.filter(func(c Comment) bool {
 		return c.Number == number && (!c.At.Before(since) || c.Edits > 0)
 	})
-	size, _ := strconv.Atoi(query.Get("per_page")) // 0 for all
+	size, _ := strconv.Atoi(query.Get("per_page")) // 0, which means all comments, if the parameter is missing
 	page, _ := strconv.Atoi(query.Get("page"))
 	from := min((max(page, 1)-1)*size, len(list))
 	return list[from:min(from+cmp.Or(size, len(list)), len(list))], http.StatusOK

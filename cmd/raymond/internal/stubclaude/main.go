@@ -1,17 +1,17 @@
 // Command stubclaude is a fake agent CLI for the end-to-end tests of raymond. It starts in a few
-// milliseconds, and its prompt alone decides what it does. It stores conversations where the real
-// CLI does, and refuses the same arguments.
+// milliseconds, and does only what the prompt says. Like the real CLI, it stores conversations below
+// CLAUDE_CONFIG_DIR or ~/.claude, and rejects a new conversation whose id is already used.
 //
 // Each line of a prompt is an instruction:
 //
-//	log: TEXT    write a line to the file that $SIDE_EFFECTS names
-//	wait: TIME   take some time, as in 15ms
+//	log: TEXT    write a line with TEXT to the file that $SIDE_EFFECTS names
+//	wait: TIME   wait for a time such as 15ms
 //	ask: N       make N requests to the API, one after the other
-//	fail:        exit with code 1 and no result
-//	reply:       the following lines, up to the line "end.", are the answer
+//	fail:        exit with code 1 and without a result
+//	reply:       answer with the following lines, up to the line "end."
 //
-// A prompt without a reply is a reminder. The stub answers it with the next reply of the prompt
-// before it.
+// A prompt without a "reply:" line is a reminder about an earlier prompt. The stub answers each reminder
+// with the next reply in that prompt.
 package main
 
 import (
@@ -75,7 +75,8 @@ type message struct {
 	Content string `json:"content"`
 }
 
-// open opens the conversation that the flags name, or starts it.
+// open opens the conversation that the flag --resume names, or starts one with the id in --session-id.
+// With both flags, the new conversation begins with a copy of the other one.
 func open(flags map[string]string) *conversation {
 	dir := filepath.Join(projects(), "stub")
 	check(os.MkdirAll(dir, 0o700))
@@ -171,8 +172,8 @@ func (c *conversation) act(prompt string) {
 	c.answer()
 }
 
-// ask makes requests to the API, as a tool of the agent could. It doesn't use net/http, with which the
-// stub would start more slowly.
+// ask makes requests to the API, as a tool of the agent could. It doesn't use net/http, because that would
+// make the stub start more slowly. often is the number of requests.
 func ask(often string) {
 	n, err := strconv.Atoi(often)
 	check(err)
@@ -189,7 +190,8 @@ func ask(often string) {
 	}
 }
 
-// log writes the given text and the earlier turns of the conversation to the file of side effects.
+// log appends a line to the file of side effects. The line contains the agent, the state, the model, the
+// given text, and the first line of each earlier turn in the conversation.
 func (c *conversation) log(text string) {
 	var before []string
 	for _, t := range c.turns[:len(c.turns)-1] {
@@ -208,7 +210,7 @@ func (c *conversation) log(text string) {
 	check(err)
 }
 
-// answer prints the reply to the last prompts, and the result record.
+// answer adds the reply to the conversation, and prints it and the result record.
 func (c *conversation) answer() {
 	text := c.reply()
 	c.append(turn{"assistant", message{"assistant", text}})
@@ -221,7 +223,8 @@ func (c *conversation) answer() {
 	})
 }
 
-// reply returns the next reply of the last prompt that contains replies.
+// reply returns the next reply in the last prompt that contains replies, or "" if no prompt does. After the
+// last reply in that prompt, it repeats that reply.
 func (c *conversation) reply() string {
 	reminders := 0
 	for i := len(c.turns) - 1; i >= 0; i-- {
