@@ -146,8 +146,8 @@ print('{"type":"result","subtype":"success","is_error":false,"result":"<result>d
 // process that started it.
 const noteMemory = "grep VmHWM /proc/$PPID/status >peak\n"
 
-// BenchmarkForks measures a thousand workers of one script state each. They are forked either all at once
-// by one state, or one by one by a dispatcher.
+// BenchmarkForks measures a thousand workers, each of which executes one script state. They are forked either
+// all together by one state, or one by one by a dispatcher.
 func BenchmarkForks(b *testing.B) {
 	worker := "echo \"<result>done $RAYMOND_VAR_ITEM</result>\"\n[ \"$RAYMOND_VAR_ITEM\" -lt 990 ] || " + noteMemory
 	for name, files := range map[string]map[string]string{

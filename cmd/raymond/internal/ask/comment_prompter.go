@@ -191,8 +191,8 @@ func (p *CommentPrompter) IsSettled() bool {
 	return false
 }
 
-// isSettled reports whether the owner can stop waiting for updates: all questions are posted and saved,
-// as far as that is possible, answers were read after the last change, and none is pending.
+// isSettled reports whether the owner can stop waiting for updates: all questions are posted and saved, or
+// can't be, answers were read after the last change, and no answer is on its way to the owner.
 func (p *CommentPrompter) isSettled() bool {
 	for _, q := range p.open {
 		if q.answer != nil || q.Comment != 0 && !q.isSaved {

@@ -53,7 +53,7 @@ func StickyBody(marker, says, last string) string {
 const (
 	every     = 15 * time.Second
 	slowEvery = 2 * time.Minute
-	slower    = 40 // a pause is at least the time since the first update, divided by slower
+	slower    = 40 // between every and slowEvery, a pause is the time since the first attempt, divided by slower
 )
 
 const (

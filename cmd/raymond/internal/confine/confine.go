@@ -126,8 +126,8 @@ func (c *Cages) build(wish options.Cage, at Site) error {
 	return nil
 }
 
-// setFiles decides which files programs may read and write. It also creates the agents' home directory,
-// and splits hard links in writable directories.
+// setFiles decides which files programs in the cages may read and write. It also creates the agents' home
+// directory, and splits hard links in writable directories.
 func (c *Cages) setFiles(wish options.Cage, at Site) error {
 	// Restored work may contain a link where the working directory should be.
 	if _, err := cage.FollowLinks(at.Dir, at.Workspace); err != nil {
@@ -368,7 +368,8 @@ func namedPaths(names []string, flag string, at Site) ([]string, error) {
 }
 
 // locate returns the absolute path that the user names, with links resolved. A relative path is relative
-// to the workspace. If isMade is true, a missing directory is created.
+// to the workspace. A path in the workspace that leaves it through a link is an error. If isMade is true, a
+// missing directory is created.
 func (at Site) locate(name string, isMade bool) (string, error) {
 	path := filepath.Clean(at.ExpandHome(name))
 	if !filepath.IsAbs(path) {

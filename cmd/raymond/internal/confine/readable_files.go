@@ -12,8 +12,9 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// filePolicy decides which files agents read and write. git lists the directories with git's data about
-// their worktree. shown lists paths in the home directory and elsewhere that agents may read.
+// filePolicy returns the policy for the files that agents may read and write. The parameter git lists the
+// directories with git's data about the run's worktree, which agents may write. The parameter shown lists
+// paths in the home directory and elsewhere that agents may read, and k lists the hidden paths.
 func (at *Site) filePolicy(git, shown []string, k hiddenPaths) cage.Policy {
 	writable := Outermost(slices.Concat([]string{cage.Resolve(at.Dir), at.own}, git, at.write, devices))
 	readable := slices.Concat(cage.SystemPaths(), linksIn("/etc"), shown, at.fromVariables(k), []string{at.top(), filepath.Join(at.goModules(), "cache", "download")})

@@ -119,8 +119,9 @@ func (k *killChain) seal() {
 // killsOfAChain is the maximum number of jobs of one run that are killed.
 const killsOfAChain = 6
 
-// killOften kills at most the given number of jobs of a run, one after the other. Then it lets a job complete the run. It
-// returns the number of killed jobs. Each job is killed at a random moment within the given time.
+// killOften kills at most the given number of jobs of a run, one after the other. Each is killed at a random moment within
+// the given time. If the run is not completed then, the next job must complete it. killOften returns the number of killed
+// jobs.
 func (k *killChain) killOften(random *rand.Rand, within time.Duration, most int) int {
 	k.t.Helper()
 	for kills := range most {

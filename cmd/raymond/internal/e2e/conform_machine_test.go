@@ -27,7 +27,7 @@ type player struct {
 	seen  []clitest.Request
 	hangs bool
 	input int            // number of input tokens of requests that are answered with a tool call
-	fails *clitest.Reply // the answer to every request; nil for normal answers
+	fails *clitest.Reply // the answer to every request; if nil, the prompt decides the answer
 }
 
 // set changes the behaviour of the model from now on.

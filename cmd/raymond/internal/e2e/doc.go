@@ -1,8 +1,8 @@
-// Package e2e tests what only a process can show: kills and signals, leftovers of a process, locks between
-// two processes, a terminal, a full disk. Promises that a function can show are tested in the package of that
-// function.
+// Package e2e tests properties of raymond that can only be tested with real processes: kills and signals,
+// leftover processes and files, locks between two processes, a terminal, a full disk. Everything else is tested
+// in the package that implements it.
 //
-// The tag world adds conformance tests of the real agent CLI of each vendor, against a scripted API on
+// The build tag world adds conformance tests. They run each vendor's real agent CLI with a scripted API on
 // loopback:
 //
 //	go test -tags world ./cmd/raymond/internal/e2e -run Conformance/codex

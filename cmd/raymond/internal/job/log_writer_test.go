@@ -19,7 +19,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/report"
 )
 
-// attacks are texts in which the runner might find commands. TOKEN stands for the token that resumes
+// attacks are texts in which the runner might find commands. TOKEN is replaced with the token that resumes
 // commands. An agent may know the token, because the runner's log contains it.
 var attacks = []string{
 	"::error::x", "  ::error::x", "\t::add-mask::e", "\u2003::set-output name=a::b", "\u200b::error::x", "\ufeff::error::x",

@@ -87,8 +87,8 @@ func (o *Options) Apply(run state.Options) state.Options {
 
 // InheritProtection sets the flags that protect a run to the values of the run's earlier segment, unless
 // this command sets them. It does not copy flags that give access, such as --cage-write, because agents
-// may have written the file that contains the run. InheritProtection then returns an error if flags
-// contradict each other.
+// may have written the file that contains the run. It returns an error if an earlier value is invalid, or if
+// this command sets flags that need a cage and the cage is off.
 func (o *Options) InheritProtection(run state.Options) error {
 	for _, f := range []struct{ name, value string }{
 		{"cage", run.Cage}, {"network", run.Network}, {"workspace", run.Workspace}, {"script-env", strings.Join(run.ScriptEnv, ",")},

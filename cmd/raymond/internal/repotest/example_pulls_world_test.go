@@ -32,7 +32,7 @@ const (
 	finding          = "A name such as -n \"x\" & <y> is not quoted."
 )
 
-// forGreeting replaces the example's test command with greeting's.
+// forGreeting replaces the test command in a text of the example with the command that tests the project greeting.
 func forGreeting(text string) string { return strings.ReplaceAll(text, "make test", "bash test.sh") }
 
 // model is a scripted model that records its requests.

@@ -39,7 +39,7 @@ func newScriptRunner(t testing.TB, example string) *scriptRunner {
 	}}
 }
 
-// newPushRunner prepares the scripts with a shallow checkout like the one that actions/checkout makes.
+// newPushRunner prepares the scripts of an example with a shallow checkout, as actions/checkout makes it.
 func newPushRunner(t testing.TB, example string) *scriptRunner {
 	t.Helper()
 	p := newScriptRunner(t, example)

@@ -21,10 +21,10 @@ type Point struct {
 	Run *state.Run
 }
 
-// FindPoint returns the point in a run that from names. from is the number of a state execution, a state,
-// which stands for its last execution, or STATE#k for the k-th execution of a state. The run may be
-// driven at the same time. If from is invalid, the error is of class usage and names where, such as
-// "--from".
+// FindPoint returns the point in a run that the parameter from names: the number of a state execution, a state
+// (which means its last execution), or STATE#k for the k-th execution of a state. The run may be driven at
+// the same time. If from is invalid, the error is of class usage and contains the parameter where, which
+// names the flag or input, such as "--from".
 func FindPoint(stateDir, id, from, where string) (Point, error) {
 	original, list, err := executions(stateDir, id)
 	if err != nil {
@@ -63,7 +63,8 @@ func FindPoint(stateDir, id, from, where string) (Point, error) {
 	return Point{}, &state.FileError{Path: filepath.Join(stateDir, id+state.JournalExt), What: fmt.Sprintf("no agent begins state execution %d in the step that started it", n)}
 }
 
-// numberOf returns the number of the state execution that from names. list contains the run's executions.
+// numberOf returns the number of the state execution that the parameter from names, as in FindPoint. list
+// contains the run's executions.
 func numberOf(from string, list []Execution) (int, error) {
 	if from != "" && strings.Trim(from, "0123456789") == "" {
 		n, err := strconv.Atoi(from)
@@ -72,7 +73,7 @@ func numberOf(from string, list []Execution) (int, error) {
 		}
 		return n, nil
 	}
-	name, k := from, 0 // 0 stands for the last execution
+	name, k := from, 0 // k is 0 for the last execution
 	if i := strings.LastIndexByte(from, '#'); i >= 0 {
 		name = from[:i]
 		if k, _ = strconv.Atoi(from[i+1:]); k < 1 || from[i+1:] != strconv.Itoa(k) {
@@ -98,7 +99,7 @@ func numberOf(from string, list []Execution) (int, error) {
 	return numbers[k-1], nil
 }
 
-// stateOf returns the file name of the executed state that name stands for. name may lack the extension.
+// stateOf returns the file name of the executed state with the given name, which may lack the extension.
 func stateOf(name string, list []Execution) (string, error) {
 	var all, stems []string
 	for _, e := range list {

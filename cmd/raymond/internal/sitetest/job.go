@@ -14,8 +14,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 )
 
-// Job is one step that uses the action: the environment and the folders that a runner creates for
-// it. Neither a runner nor Node takes part.
+// Job simulates a job with a step that uses the action. It provides the environment and the folders that a
+// runner would create. Tests start raymond in them directly, without a runner and without Node.
 type Job struct {
 	T      testing.TB
 	Forge  *Forge // the fake GitHub; may be nil
@@ -132,10 +132,11 @@ func (j *Job) passState() {
 	}
 }
 
-// PartState is the name of the saved value that numbers the main phases of a step.
+// PartState is the name under which a main phase saves its number for the post phase. The number counts the
+// main phases of the steps with the same name in the job.
 const PartState = "part"
 
-// StepDir returns the private folder of the step's last main phase.
+// StepDir returns the step's own folder, which its last main phase has used.
 func (j *Job) StepDir() string {
 	j.passState()
 	return filepath.Join(j.Temp, "raymond", j.Env["GITHUB_JOB"]+"-"+j.Env["GITHUB_ACTION"]+"-"+j.Env["STATE_"+PartState])
