@@ -6,10 +6,10 @@ import "sync"
 type Gap struct {
 	Text string // a description in one line
 	Hint string // how to close the gap, in one line; "" if it can't be closed
-	// IsMajor is true if files, processes or the network can't be confined at all.
+	// IsMajor is true if a whole kind of protection is missing: of files, of processes or of the network.
 	IsMajor bool
-	// IsWarning is true if users should be warned, because they rely on something that the system can't
-	// provide or because agents will fail.
+	// IsWarning is true if users should be warned: either they requested something that the system can't
+	// provide, or agents will fail.
 	IsWarning bool
 }
 
@@ -20,7 +20,7 @@ type Cage struct {
 	filters func() (filters, error)
 }
 
-// The filters depend only on the network, so all cages share them.
+// The filters depend only on whether the network is open, so all cages share these two.
 var (
 	openFilters   = sync.OnceValues(func() (filters, error) { return makeFilters(true) })
 	closedFilters = sync.OnceValues(func() (filters, error) { return makeFilters(false) })

@@ -22,12 +22,12 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// callsVar is an environment variable. If it is set, the test binary makes the system calls in calls and
-// prints their results.
+// callsVar is an environment variable. If it is set, the test binary makes the system calls in the map
+// calls and prints their results.
 const callsVar = "RAYMOND_TEST_CALLS"
 
-// TestMain runs the tests. In a child process, it instead makes the system calls in calls or calls
-// supervise.
+// TestMain runs the tests. In a child process, it instead makes the system calls in the map calls, or runs
+// a command in a cage (see supervise).
 func TestMain(m *testing.M) {
 	if os.Getenv(callsVar) != "" {
 		tryCalls()
@@ -82,7 +82,7 @@ func runCaged(t *testing.T, p cage.Policy, argv ...string) string {
 	return out.String()
 }
 
-// open is the policy for an open network.
+// open is the Network that allows all addresses.
 var open = cage.Network{IsOpen: true}
 
 // write writes a file and creates its directory. It returns the path of the file.
@@ -175,8 +175,8 @@ func TestFilesAreConfined(t *testing.T) {
 
 // calls are system calls that the test binary makes in a cage.
 var calls = map[string]struct {
-	// want is the expected result with an open network. If the result with the network "none" differs, it
-	// follows after a space.
+	// want is the expected result with an open network. If the network "none" has another result, want
+	// contains both, separated by a space.
 	want string
 	do   func() error
 }{
@@ -291,7 +291,7 @@ func raw(call, a, b, c uintptr) error {
 	return nil
 }
 
-// setLimit calls set with a limit that is lower than the mark.
+// setLimit calls the function set with a limit that is lower than the mark.
 func setLimit(set func(*unix.Rlimit) error) error {
 	return set(&unix.Rlimit{Cur: 1 << 40, Max: 1 << 40})
 }
@@ -305,7 +305,7 @@ func fastOpen() error {
 	return unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN, &unix.SockaddrInet4{Port: 9, Addr: [4]byte{127, 0, 0, 1}})
 }
 
-// tryCalls makes all system calls in calls and prints the name and the result of each.
+// tryCalls makes all system calls in the map calls and prints the name and the result of each.
 func tryCalls() {
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
 		err := calls[name].do()
@@ -321,9 +321,9 @@ func tryCalls() {
 	}
 }
 
-// TestCallsAreFiltered checks the results of the calls in calls. The filter itself must deny forbidden
-// calls, because a process with more privileges could otherwise make them. Calls that agents need for
-// their work must be allowed.
+// TestCallsAreFiltered checks the results of the system calls in the map calls. The filter itself must deny
+// forbidden calls, because a process with more privileges could otherwise make them. Calls that agents need
+// for their work must be allowed.
 func TestCallsAreFiltered(t *testing.T) {
 	self, err := os.Executable()
 	assert.NilError(t, err)
@@ -341,7 +341,7 @@ func TestCallsAreFiltered(t *testing.T) {
 	}
 }
 
-// TestMarksBelongToTheirRun checks that all marks of a run are recognized, and only those.
+// TestMarksBelongToTheirRun checks that IsMarkOf recognizes all marks of a run and no other marks.
 func TestMarksBelongToTheirRun(t *testing.T) {
 	a, b := cage.Mark("run.1"), cage.Mark("run.2")
 	if a == b || !cage.IsMarkOf(a, "run") || !cage.IsMarkOf(b, "run") || cage.IsMarkOf(a, "ru") || cage.IsMarkOf(cage.Mark("other.1"), "run") {
@@ -380,7 +380,7 @@ func TestOneCommandIsSupervised(t *testing.T) {
 }
 
 // TestForkingProcessesEndWithTheCommand checks that processes that keep forking and exiting, each in a
-// new session, are ended with the command. If they are not, the last generation writes a file.
+// new session, are ended with the command. If they survive, their last generation writes a file.
 func TestForkingProcessesEndWithTheCommand(t *testing.T) {
 	const hop = `use POSIX; for my $n (1..20000) { exit if fork; setsid } open(F, ">outlived")`
 	dir, cmd := supervisedCommand(t, "for i in 1 2 3; do perl -e '"+hop+"' & done; exit 0")

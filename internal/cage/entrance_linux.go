@@ -31,8 +31,8 @@ type Entrance struct {
 // EntryProgram is the program to start in place of the child's own program: raymond itself.
 const EntryProgram = "/proc/self/exe"
 
-// Enter prepares the entrance for a child that executes the file path. All processes in the cage will carry
-// the mark, which must differ from the marks of all other children; see Mark. The caller must close the
+// Enter prepares the entrance for a child that will execute the file at path. All processes in the cage will
+// carry the mark, which must differ from the marks of all other children; see Mark. The caller must close the
 // Entrance after the child and all processes that it left behind have ended.
 func (c *Cage) Enter(path string, mark uint64) (*Entrance, error) {
 	plan, err := c.plan(currentKernel(), path)
@@ -50,7 +50,7 @@ func (c *Cage) Enter(path string, mark uint64) (*Entrance, error) {
 	}, nil
 }
 
-// plan returns the restrictions that a child applies to itself before it executes the file path.
+// plan returns the restrictions that a child applies to itself before it executes the file at path.
 func (c *Cage) plan(k kernel, path string) (*entry.Plan, error) {
 	p := &entry.Plan{Path: []byte(path), FS: k.upTo(rightsFS), Scoped: k.upTo(scopes), IsTrusted: c.policy.IsTrusted}
 	const mayRead = landlock.AccessFSExecute | landlock.AccessFSReadFile | landlock.AccessFSReadDir

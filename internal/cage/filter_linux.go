@@ -31,7 +31,7 @@ type test struct {
 	arg  uint32
 	// high is true if the condition is on the upper 32 bits.
 	high bool
-	mask uint32 // 0 means all bits
+	mask uint32 // the bits of the argument that are compared; 0 means all bits
 	val  uint32
 }
 

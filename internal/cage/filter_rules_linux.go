@@ -11,7 +11,7 @@ import (
 // filterOptions determine the rules of a filter.
 type filterOptions struct {
 	isOpen    bool // the network is not limited (Network.IsOpen)
-	hasWarden bool // a warden decides about the calls that need one
+	hasWarden bool // a warden decides about the calls whose arguments a filter can't check
 	// hasUnix is true if a warden, of this cage or an outer one, checks where unix sockets connect.
 	hasUnix  bool
 	isScoped bool // Landlock prevents signals to processes outside of the cage
@@ -52,10 +52,10 @@ var forbidden = []uintptr{
 }
 
 // socketRules returns the rules for sockets. They forbid sockets that could send data to a target that
-// neither the filter nor the warden sees. For example, each message of a unix datagram socket has a
-// target of its own, which is in memory. If no warden checks where unix sockets connect, all unix
-// sockets are forbidden: Docker may listen on one, and a process that reaches Docker can become root on
-// the machine.
+// neither the filter nor the warden sees. For example, each message that is sent through a unix datagram
+// socket may name another target, and the name is in memory. If no warden checks where unix sockets connect,
+// all unix sockets are forbidden: Docker may listen on one, and a process that reaches Docker can become
+// root on the machine.
 func socketRules(o filterOptions) []rule {
 	isOpen := o.isOpen
 	denied, unknown := refuse(uint32(unix.EACCES)), refuse(uint32(unix.EAFNOSUPPORT))

@@ -58,8 +58,8 @@ func canDuplicateDescriptors() bool {
 		return false
 	}
 	unix.Close(copied)
-	// With a scope above 1, Yama forbids both even for child processes. The attempt above doesn't show that,
-	// because a process may always access itself.
+	// If its ptrace_scope is above 1, Yama forbids duplicating and reading even for child processes. The
+	// attempt above doesn't show that, because a process may always access itself.
 	scope, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
 	if err == nil && strings.TrimSpace(string(scope)) > "1" {
 		return false
@@ -77,7 +77,8 @@ var (
 	scopes    = []uint64{6: landlock.ScopeAbstractUnixSocket | landlock.ScopeSignal}
 )
 
-// upTo returns those of the rights that the running kernel supports.
+// upTo returns the rights that the running kernel supports. rights lists the rights by the version of
+// Landlock's ABI that added them.
 func (k kernel) upTo(rights []uint64) uint64 {
 	var all uint64
 	for version, of := range rights {

@@ -23,7 +23,7 @@ const (
 	prefixMask = ^uint64(lowMask)
 )
 
-// Mark returns the mark for a text in the form "RUN.N".
+// Mark returns the mark for a text in the form "RUN.N", which names a run and an invocation in it.
 func Mark(text string) uint64 {
 	run := text
 	if at := strings.LastIndexByte(text, '.'); at >= 0 {
@@ -58,8 +58,8 @@ func MarkOf(pid int) uint64 {
 	return limit.Cur
 }
 
-// procLimit reads the limit from /proc, which also works for processes of other users. It returns a zero
-// limit if that fails.
+// procLimit reads the limit RLIMIT_RTTIME of a process from /proc, which also works for processes of other
+// users. It returns a zero limit if that fails.
 func procLimit(pid int) unix.Rlimit {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/limits")
 	if err != nil {

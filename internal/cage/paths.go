@@ -25,13 +25,13 @@ func (p Policy) readable() []string {
 	return w.found
 }
 
-// below returns those of the paths that are below root. It doesn't return root itself.
+// below returns the elements of paths that are below root. It doesn't return root itself.
 func below(root string, paths []string) []string {
 	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return p == root || !IsWithin(p, root) })
 }
 
-// CanRead reports whether the policy allows reading an existing path. The path must not contain symbolic
-// links.
+// CanRead reports whether Readable and Hidden allow reading an existing path. It doesn't consider Writable.
+// The path must not contain symbolic links.
 func (p Policy) CanRead(path string) bool {
 	isIn := func(folder string) bool { return IsWithin(path, folder) }
 	hidden := ResolveAll(p.Hidden)
@@ -99,9 +99,9 @@ func (w *walk) add(path string) {
 	}
 }
 
-// OpenDir opens a directory in which caged processes work. The directory must be a writable directory or
-// be below one, and is opened relative to that. An agent may replace a part of the path with a symbolic
-// link, but the link can't leave the writable directory. A nil Cage opens every directory.
+// OpenDir opens a directory in which caged processes work: one of the policy's writable directories, or a
+// directory below one. If an agent replaces a part of the path with a symbolic link that leaves the writable
+// directory, OpenDir returns an error. A nil Cage opens every directory.
 func (c *Cage) OpenDir(dir string) (*os.Root, error) {
 	if c == nil {
 		return os.OpenRoot(dir)
@@ -121,9 +121,9 @@ func (c *Cage) OpenDir(dir string) (*os.Root, error) {
 }
 
 // FollowLinks resolves the symbolic links in a clean absolute path. If the path doesn't exist, it
-// returns the nearest existing parent directory. It returns an error if the path enters the workspace
-// and then leaves it through a link, because pull requests and agents can create such links. A path
-// whose text is outside of the workspace is allowed.
+// resolves the nearest existing parent directory instead. It returns an error if the path enters the
+// workspace and then leaves it through a link, because pull requests and agents can create such links. A
+// path that never enters the workspace is allowed.
 func FollowLinks(path, workspace string) (target string, err error) {
 	top := Resolve(workspace)
 	for last := ""; path != last; last, path = path, filepath.Dir(path) {

@@ -19,7 +19,7 @@ type Policy struct {
 	// Everything below them is hidden too, except paths in Readable or Writable.
 	Hidden []string
 	// IsTrusted is true for trusted scripts, which must not use files that agents wrote. All readable paths
-	// can then also be written, and nothing but access to files is restricted.
+	// can then also be written, and only access to files is restricted.
 	IsTrusted bool
 	// Writable lists files and directories that may be read and written, with everything below them. Paths
 	// that don't exist are ignored. Hidden has no effect below a writable directory.

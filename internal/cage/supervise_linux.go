@@ -82,7 +82,7 @@ func await(pid int) (syscall.WaitStatus, error) {
 	}
 }
 
-// StartInside calls start on a thread that has entered the cage, so that all processes that start
+// StartInside calls the function start on a thread that has entered the cage, so that all processes that start
 // creates are confined. These processes carry no mark, so the caller must end them. start can open only
 // files that the cage allows.
 func (c *Cage) StartInside(start func() error) error {

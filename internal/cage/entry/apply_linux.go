@@ -81,7 +81,8 @@ func setNoNewPrivs() error {
 	return os.NewSyscallError("prctl PR_SET_NO_NEW_PRIVS", unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 }
 
-// fileRights are the rights that Landlock accepts in a rule for a file. All other rights are for directories.
+// fileRights are the rights that Landlock accepts in a rule for a file. All other rights apply only to
+// directories.
 const fileRights = landlock.AccessFSExecute | landlock.AccessFSWriteFile | landlock.AccessFSReadFile |
 	landlock.AccessFSTruncate | landlock.AccessFSIoctlDev | landlock.AccessFSResolveUnix
 
@@ -128,7 +129,8 @@ func (p *Plan) seccomp() (listener int, err error) {
 	if errors.Is(err, unix.EINVAL) {
 		fd, err = setFilter(p.Filter, listen)
 	}
-	// EBUSY means that an outer cage has a listener already. EINVAL means that the kernel supports none.
+	// EBUSY means that an outer cage has a listener already. EINVAL means that the kernel doesn't support
+	// listeners.
 	if errors.Is(err, unix.EBUSY) || errors.Is(err, unix.EINVAL) {
 		_, err = setFilter(p.Alone, 0)
 		fd = -1

@@ -52,8 +52,8 @@ func exec(argv []string) {
 
 // prepareProcess prepares this process for a cage. It marks all descriptors except the standard streams as
 // close-on-exec, so that the caged program inherits no other open files. It also sets oom_score_adj, so that
-// the kernel kills this process before the job's other processes if memory runs out. If that file can't be
-// written, the kernel makes its usual choice.
+// the kernel kills this process before the job's other processes if memory runs out. Failing to set
+// oom_score_adj is not an error.
 func prepareProcess() {
 	_ = unix.CloseRange(planFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	fd, err := unix.Open("/proc/self/oom_score_adj", unix.O_WRONLY|unix.O_CLOEXEC, 0)
@@ -117,7 +117,7 @@ func AwaitExec(conn *os.File) (listener *os.File, err error) {
 	}
 }
 
-// firstRight returns the first descriptor in a control message. It returns -1 if there is none.
+// firstRight returns the first descriptor in a control message. It returns -1 if the message contains none.
 func firstRight(oob []byte) int {
 	messages, err := unix.ParseSocketControlMessage(oob)
 	if err != nil || len(messages) == 0 {

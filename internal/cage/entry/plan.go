@@ -15,15 +15,16 @@ import (
 type Plan struct {
 	// Path is the program's path. It is not a string, because JSON would replace invalid UTF-8.
 	Path []byte
-	// Mark is a number that identifies the processes in the cage. Each of them has it as its soft and hard
-	// limit of a resource that no program uses (RLIMIT_RTTIME). The filter prevents processes from changing
-	// that limit. 0 means no mark.
+	// Mark is a number that identifies the processes in the cage. It is the soft and the hard limit
+	// RLIMIT_RTTIME of each of them, because no program uses that resource limit. The filter prevents
+	// processes from changing the limit. If Mark is 0, the limit isn't set.
 	Mark uint64
 	// FS, Net and Scoped are the sets of rights that Landlock handles. Landlock denies these rights except
 	// where Rules and Ports grant them. If all three are zero, Landlock isn't used.
 	FS, Net, Scoped uint64
 	Rules           []Rule
-	// Ports are the ports to which TCP may connect. They are used only if Net contains that right.
+	// Ports are the TCP ports to which the process may connect. They are used only if Net contains the right
+	// to connect.
 	Ports []uint16
 	// IsTrusted is true if the process keeps its privileges. It then sets no_new_privs only if the kernel
 	// requires that for Landlock.

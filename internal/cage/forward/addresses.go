@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// restricted are blocks of special addresses. A program can connect to them only if the list contains
-// exactly that address. The same applies to private, link-local, loopback and multicast addresses, which
-// kindOf recognizes without this table.
+// restricted lists blocks of special addresses. A program can connect to an address in these blocks only if
+// the list of hosts contains exactly that address. The same applies to private, link-local, loopback and
+// multicast addresses, which kindOf recognizes without this table.
 var restricted = []struct{ prefix, is string }{
 	{"0.0.0.0/8", "an address of this machine"},
 	{"100.64.0.0/10", "a private address"}, // carrier-grade NAT, and some clouds' metadata
@@ -68,8 +68,8 @@ func effectiveAddrs(addr netip.Addr) []netip.Addr {
 	return all
 }
 
-// kindOf describes in which way an address is special. It returns "" for a public address of another
-// machine.
+// kindOf describes why an address is special, for example "a private address". It returns "" for a public
+// address of another machine.
 func kindOf(addr netip.Addr) string {
 	for _, addr := range effectiveAddrs(addr) {
 		switch i := slices.IndexFunc(restrictedPrefixes, func(p netip.Prefix) bool { return p.Contains(addr) }); {
@@ -151,8 +151,8 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("fd00:c1::a9fe:a9fe"), netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd00:ec2::23"), netip.MustParseAddr("fd20:ce::254"), netip.MustParseAddr("fd00:42::42"),
 }
 
-// IsMetadata reports whether packets to an address may reach a cloud's metadata service. All link-local
-// addresses count as such. No entry of a list allows these addresses.
+// IsMetadata reports whether packets to an address may reach a cloud's metadata service. This may be the
+// case for every link-local address. No list entry allows connections to these addresses.
 func IsMetadata(addr netip.Addr) bool {
 	return slices.ContainsFunc(effectiveAddrs(addr), func(meant netip.Addr) bool {
 		return meant.IsLinkLocalUnicast() || slices.Contains(metadata, meant)

@@ -21,7 +21,7 @@ type routes struct {
 // RoundTrip sends a request. It uses the job's own proxy if one is configured for the URL.
 func (r *routes) RoundTrip(request *http.Request) (*http.Response, error) {
 	if proxy, err := r.upstream(request.URL); err != nil || proxy != nil {
-		return r.via.RoundTrip(request) // via calls upstream again, and returns its error
+		return r.via.RoundTrip(request) // via calls upstream again and returns upstream's error
 	}
 	return r.direct.RoundTrip(request)
 }

@@ -30,7 +30,7 @@ type entry struct {
 	hasPort bool
 }
 
-// IsOpen reports whether every address may be reached. Then no proxy is needed.
+// IsOpen reports whether every address may be reached. If so, no proxy is needed.
 func (l List) IsOpen() bool { return l.isOpen }
 
 // isNone reports whether no host may be reached.
@@ -116,7 +116,7 @@ func isName(host string) bool {
 	return len(host) <= longestName && namePattern().MatchString(host) && !numberPattern().MatchString(host)
 }
 
-// parseEntry parses one entry. Its error texts are the end of a sentence that begins with the entry.
+// parseEntry parses one entry. The text of its error continues a sentence that begins with the entry.
 func parseEntry(word string) (entry, error) {
 	switch {
 	case word == "open" || word == "none":

@@ -70,7 +70,7 @@ func Start(o Options) (*Proxy, error) {
 	quiet := log.New(io.Discard, "", 0)
 	direct := &http.Transport{DialContext: p.dialDirect, IdleConnTimeout: time.Minute, DisableCompression: true, MaxResponseHeaderBytes: mostHeaders}
 	via := direct.Clone()
-	// The address of the job's own proxy is not checked, so it may be any address.
+	// The job's own proxy may have any address, so via connects to it without a check.
 	via.DialContext = nil
 	via.Proxy = func(r *http.Request) (*url.URL, error) { return p.upstream(r.URL) }
 	p.routes = &routes{p.upstream, direct, via}

@@ -37,8 +37,8 @@ type site struct {
 	refused []string
 }
 
-// newSite starts a web server on 127.0.0.1 and a proxy with the given list. PORT in the list stands for
-// the server's port, and the prefix "tls " makes the server use TLS. A DNS server resolves every name:
+// newSite starts a web server on 127.0.0.1 and a proxy with the given list. In the list, PORT is replaced
+// with the server's port, and the prefix "tls " makes the server use TLS. A DNS server resolves every name:
 // first to the given answers, one per query, and after that always to 127.0.0.1.
 func newSite(t *testing.T, list string, o Options, answers ...string) *site {
 	t.Helper()

@@ -170,7 +170,7 @@ func attackBound(args []string) string {
 	return fmt.Sprint(unix.Connect(fd, address) == nil) // the errno depends on the kernel
 }
 
-// repeatInThread calls do repeatedly in another thread, until stop is called.
+// repeatInThread calls the function do repeatedly in another thread, until the returned function is called.
 func repeatInThread(do func()) (stop func()) {
 	done := make(chan struct{})
 	go func() {
@@ -275,9 +275,9 @@ func attackMany([]string) string {
 	return fmt.Sprint(counts)
 }
 
-// attackHang starts connects that never return, prints a line and waits. The first argument is their
-// number. The second is the target: an address, or the path of a unix socket on which attackHang itself
-// listens.
+// attackHang starts connects that never return, prints a line and waits. The first argument is the number
+// of connects. The second is the target: an address, or the path of a unix socket on which attackHang
+// itself listens.
 func attackHang(args []string) string {
 	var address unix.Sockaddr = &unix.SockaddrUnix{Name: args[1]}
 	family := unix.AF_UNIX

@@ -38,7 +38,8 @@ func TestMain(m *testing.M) {
 		fmt.Println(attacks[os.Args[1]](os.Args[2:]))
 		return
 	}
-	// This makes Go's runtime open its own descriptors before checkLeaks counts them.
+	// Creating a pipe makes Go's runtime open its own descriptors now, so that checkLeaks doesn't take them
+	// for leaks.
 	if r, w, err := os.Pipe(); err == nil {
 		r.Close()
 		w.Close()

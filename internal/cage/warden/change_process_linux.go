@@ -2,8 +2,8 @@ package warden
 
 import "golang.org/x/sys/unix"
 
-// mayChange reports whether a call may change the limits, priority or scheduling of its target, a
-// process or thread. The target must be the caller itself or carry the mark of the cage. Reading limits
+// mayChange reports whether a call may change the limits, priority or scheduling of its target, which is a
+// process or a thread. The target must be the caller itself or carry the mark of the cage. Reading limits
 // is always allowed. The filter itself forbids changes of the mark, and changes for process groups and
 // users.
 func mayChange(c call, mark uint64) bool {

@@ -46,8 +46,8 @@ func (w *warden) connect(ctx context.Context, c call) unix.Errno {
 	return w.dial(ctx, c, s.fd, address)
 }
 
-// dial connects a socket for the caller and returns the errno. If the socket is blocking, that may take
-// any time, but dial returns soon after the caller was killed.
+// dial connects a socket for the caller and returns the errno. If the socket is blocking, the connection may
+// take any time, but dial returns soon after the caller was killed.
 func (w *warden) dial(ctx context.Context, c call, fd int, address []byte) unix.Errno {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -14,12 +14,12 @@ import (
 
 // Constants of the kernel's socket diagnostics (sock_diag).
 const (
-	stateListen = 10 // TCP_LISTEN, also used for unix sockets
+	stateListen = 10 // the state of listening sockets (TCP_LISTEN), also of unix sockets
 	diagRequest = 56 // size of struct inet_diag_req_v2, which is longer than struct unix_diag_req
 	inetAnswer  = 72 // size of struct inet_diag_msg
 	unixAnswer  = 16 // size of struct unix_diag_msg
-	showFile    = 2  // UDIAG_SHOW_VFS
-	fileKnown   = 1  // UNIX_DIAG_VFS
+	showFile    = 2  // requests the file of each unix socket (UDIAG_SHOW_VFS)
+	fileKnown   = 1  // the attribute that contains this file (UNIX_DIAG_VFS)
 )
 
 // listener is a socket in the state LISTEN.

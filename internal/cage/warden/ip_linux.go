@@ -65,8 +65,8 @@ func toLoopback(target netip.AddrPort, address []byte) netip.AddrPort {
 
 var loopback4, loopback6 = netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()
 
-// isMetadata reports whether an address may belong to a cloud's metadata service. An address that is not
-// link-local doesn't count on port 53, because some clouds have their name server at the same address.
+// isMetadata reports whether an address may belong to a cloud's metadata service. Some clouds run their name
+// server at the same address, so on port 53, isMetadata returns true only for link-local addresses.
 func isMetadata(at netip.AddrPort) bool {
 	const nameServer = 53
 	return forward.IsMetadata(at.Addr()) && (at.Port() != nameServer || at.Addr().IsLinkLocalUnicast())

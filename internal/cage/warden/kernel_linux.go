@@ -138,7 +138,7 @@ func (c call) socket() (socket, error) {
 
 // openThread returns a pidfd for the calling thread. Before Linux 6.9, it returns a pidfd for the
 // thread's process instead. This makes a difference only if the thread has its own descriptor table:
-// socket then uses the process's table, in which the same number may be another descriptor.
+// the method socket then uses the process's table, in which the same number may be another descriptor.
 func (c call) openThread() (int, error) {
 	fd, err := unix.PidfdOpen(c.thread, unix.PIDFD_THREAD)
 	if !errors.Is(err, unix.EINVAL) {

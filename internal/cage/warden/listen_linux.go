@@ -50,8 +50,8 @@ func (w *warden) listen(c call) unix.Errno {
 	return 0
 }
 
-// isOnLoopback binds a socket to the loopback device permanently. It reports whether the socket is bound
-// to it.
+// isOnLoopback binds a socket to the loopback device permanently. It reports whether the socket is then
+// bound to that device, which is false if it was bound to another device before.
 func isOnLoopback(fd int) bool {
 	_ = unix.BindToDevice(fd, "lo") // fails if the socket is bound already
 	device, _ := unix.GetsockoptString(fd, unix.SOL_SOCKET, unix.SO_BINDTODEVICE)

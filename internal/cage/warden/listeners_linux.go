@@ -42,9 +42,9 @@ func (w *warden) listenerOwner(families []byte, port uint16, isMeant func(listen
 // ones are forgotten, and the cage can't connect to them any more.
 const maxListening = 1 << 16
 
-// rememberListener remembers the socket on which a process in the cage now listens. It finds the socket
-// by the inode of its file. If fd is an MPTCP socket, another socket of the same file listens. The
-// caller must hold w.lock.
+// rememberListener remembers the socket on which a process in the cage now listens. fd is the descriptor
+// that the process used. The socket is found by the inode of the descriptor's file, because for MPTCP, the
+// listening socket is another socket with the same file. The caller must hold w.lock.
 func (w *warden) rememberListener(fd int, families []byte) {
 	var file unix.Stat_t
 	if unix.Fstat(fd, &file) != nil {

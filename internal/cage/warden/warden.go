@@ -1,8 +1,8 @@
 // Package warden decides about system calls that seccomp alone can't check, because it sees only their
 // numeric arguments. It decides to which address a caged process connects, on which port it listens, and
-// whether a process whose limits, priority or scheduling it changes belongs to the cage. A unix socket
-// may connect only to a socket on which a process in the cage listens. The kernel stops the caller and
-// sends the call to a listener. Serve receives the call in a process outside of the cage and responds.
+// for which processes it changes the limits, priority or scheduling. A unix socket may connect only to a
+// socket on which a process in the cage listens. The kernel stops the caller and sends the call to a
+// listener. Serve receives the call in a process outside of the cage and responds.
 //
 // The warden never lets the caller itself execute an allowed connect. It copies the address, duplicates
 // the socket, decides about these two, and connects that very socket itself. Until then, other threads

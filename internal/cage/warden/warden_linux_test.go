@@ -25,7 +25,7 @@ import (
 // directory, a process outside of the cage listens on a unix socket.
 type site struct {
 	inside, outside string
-	reached         atomic.Int32 // connections to the services
+	reached         atomic.Int32 // number of connections to the services
 }
 
 // newSite creates the directories of a site and starts a service on both unix sockets.
@@ -149,7 +149,7 @@ func TestAbstractSocketsAreRefused(t *testing.T) {
 }
 
 // TestOwnUnixSocketsAreReachable checks that a caged process can connect to a unix socket in its own
-// cage through any path, and gets the kernel's errno for paths that are no such socket.
+// cage through any path, and gets the kernel's errno for paths that don't name a listening unix socket.
 func TestOwnUnixSocketsAreReachable(t *testing.T) {
 	checkLeaks(t)
 	s := newSite(t)
@@ -352,7 +352,7 @@ func waitBlocked(t *testing.T, process int) {
 }
 
 // TestForeignProcessesCantBeChanged checks that a caged process can't change the limits, priority or
-// scheduling of processes outside of its cage, and that it can change those of its child.
+// scheduling of processes outside of its cage, and that it can change them for its child.
 func TestForeignProcessesCantBeChanged(t *testing.T) {
 	checkLeaks(t)
 	const refused = " EPERM EPERM EPERM EPERM"
