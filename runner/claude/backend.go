@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// Backend runs prompts with the Claude Code CLI. It implements runner.Backend. The CLI also gets the
-// variables in switches that Env doesn't set.
+// Backend runs prompts with the Claude Code CLI. It implements runner.Backend. The CLI gets the variables in
+// Env and, unless Env sets them, the variables in switches (command.go).
 type Backend struct {
 	program.CLI
 	// IsSandboxed allows the CLI to skip permission checks when it runs as root.
@@ -28,14 +28,14 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, report func(runner.Pr
 		notes, fail := b.prepareConversation(o)
 		return b.newTurn(o, report), notes, fail
 	}})
-	// The events of early versions of raymond contain the CLI's version without its title, because there
-	// was no other CLI.
+	// Early versions of raymond supported no other CLI, so their events contain the CLI's version without the
+	// CLI's title. Events still have that format.
 	a.CLI = strings.TrimPrefix(a.CLI, cliTitle+" ")
 	return a, err
 }
 
-// prepareConversation prepares the transcript that an order's conversation continues. If the order says
-// that the transcript is to be cut back, but there is none, it returns a note.
+// prepareConversation prepares the transcript that an order's conversation continues. It returns a note if
+// the order requests to cut back a transcript that doesn't exist.
 func (b *Backend) prepareConversation(o runner.Order) (notes []string, _ *runner.Failure) {
 	_, path, fail := transcriptsOf(b.Env).Prepare(o.Prompt, o.Dir)
 	if fail == nil && path == "" && o.Prompt.Cut != nil {

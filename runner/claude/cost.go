@@ -57,10 +57,9 @@ func (c *costs) total() state.Cost {
 	return cost
 }
 
-// assignUnnamed returns the reported shares, and adds shares for counted models that no share names. A
-// reported share may have another name than the API's model, for example the name of an inference
-// profile. The tokens of such shares may belong to counted models with other names, so they are also
-// assigned to these models.
+// assignUnnamed returns the reported shares, and a further share for each counted model that no share names.
+// The CLI may report usage under another name than the API's, for example the name of an inference profile.
+// The tokens of such shares are also assigned to the further shares, so that they don't count as unreported.
 func assignUnnamed(shares []state.ModelCost, counted []keyproxy.Sum) []state.ModelCost {
 	var rest state.Usage
 	for _, s := range shares {
@@ -89,8 +88,8 @@ func (c *costs) counted() []keyproxy.Sum {
 	return c.meter.counted()
 }
 
-// reported returns the cost that the process's result records report for all its turns. If they contain
-// no valid cost, Kind is "".
+// reported returns the cost that the process's result records report for all its turns. If the records
+// contain no valid cost, the Kind of the result is empty.
 func (c *costs) reported() state.Cost {
 	if c.last == nil {
 		return state.Cost{}
@@ -117,7 +116,7 @@ func (c *costs) reported() state.Cost {
 		return state.Cost{}
 	}
 	// The CLI learns the cost of a model response when the response has ended. If the last response broke
-	// off, the reported total is without its cost or contains an estimate.
+	// off, the reported total lacks its cost or contains only an estimate of it.
 	brokeOff := c.last.Subtype == "success" && c.last.IsError && c.last.hasText && !c.last.isRefusal()
 	if !brokeOff && !c.last.isCut() && c.last.TerminalReason != "aborted_streaming" {
 		return cost
@@ -130,7 +129,8 @@ func (c *costs) reported() state.Cost {
 	return cost
 }
 
-// growth returns, by model, how much the usage and costs in now exceed those in before.
+// growth returns the usage and cost of each model in the list now, minus the usage and cost that the list
+// before contains for the same model.
 func growth(now, before []state.ModelCost) []state.ModelCost {
 	var list []state.ModelCost
 	for _, m := range now {

@@ -41,8 +41,8 @@ var copiedNames = []string{".credentials.json", "settings.json", "CLAUDE.md", "r
 // settings are not included, so that an agent can't change settings that apply to another agent.
 var writableDirs = []string{"projects", "session-env", "tasks", "plans"}
 
-// Furnish creates the CLI's configuration directory. It copies settings from the configuration directory
-// of another environment, theirs, and the list of MCP servers without secrets.
+// Furnish creates the CLI's configuration directory. It copies the user's settings
+// and, without secrets, the list of MCP servers. theirs is the environment in which the CLI would find these.
 func (b *Backend) Furnish(theirs []string) error {
 	from, to := configFolder(theirs), configFolder(b.Env)
 	if err := program.CopyConfig(from, to, copiedNames, writableDirs); err != nil {

@@ -17,7 +17,7 @@ import (
 // the session. The zero value is for a new session, whose counts are zero.
 type priorCount struct {
 	path  string             // path of the transcript; "" if there is none
-	size  int64              // size of the transcript when the process began, because a resumed session extends it
+	size  int64              // size of the transcript when the process began; the process may extend it
 	known state.RunningTotal // the counts that the state file contains
 }
 
@@ -37,10 +37,10 @@ func (b *Backend) priorCount(o runner.Order) priorCount {
 	return p
 }
 
-// read returns the newest counts in the transcript. They take precedence over the known counts, because
-// they include processes that were killed and are cut back together with the conversation. If the
-// transcript is very long, only its end is read. If it contains no counts, read returns the known
-// counts.
+// read returns the newest counts in the transcript. They take precedence over the known counts, because they
+// include the usage of processes that were killed, and because they are cut back together with the
+// conversation. If the transcript is very long, only its end is read. If that part contains no counts, read
+// returns the known counts.
 func (p priorCount) read() state.RunningTotal {
 	last := p.known
 	_ = transcripts.Read(p.path, max(0, p.size-transcripts.MaxRead), p.size, func(_ int64, line []byte, truncated bool) error {

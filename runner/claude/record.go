@@ -83,10 +83,10 @@ type denial struct {
 type block struct {
 	Type  string         `json:"type"`
 	Text  string         `json:"text"`
-	Name  string         `json:"name"`        // in a tool_use
-	Input jsontext.Value `json:"input"`       // in a tool_use
-	ID    string         `json:"id"`          // in a tool_use
-	Use   string         `json:"tool_use_id"` // in a tool_result
+	Name  string         `json:"name"`        // name of the tool, in a tool_use
+	Input jsontext.Value `json:"input"`       // input of the tool, in a tool_use
+	ID    string         `json:"id"`          // id of the tool call, in a tool_use
+	Use   string         `json:"tool_use_id"` // id of the tool call, in a tool_result
 	// Failed and Content occur in a tool_result. If the CLI denied the tool call, Content contains the reason.
 	Failed  bool           `json:"is_error"`
 	Content jsontext.Value `json:"content"`

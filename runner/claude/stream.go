@@ -68,9 +68,9 @@ func (s *stream) reportUsage() {
 	}
 }
 
-// long processes the beginning of a line that is too long to be decoded. If it is the result of a tool,
-// its content isn't needed. If it is a message of the model or a result record, the answer is lost, so
-// the invocation fails.
+// long processes the beginning of a line that is too long to be decoded. If the line is the result of a
+// tool, its content isn't needed. If the line is a message of the model or a result record, the answer is
+// lost, so the invocation fails.
 func (s *stream) long(head []byte, fail *runner.Failure) bool {
 	kind := typeOf(head)
 	switch kind {
@@ -125,8 +125,9 @@ func (s *stream) system(r *record) {
 	}
 }
 
-// checkSession compares the CLI's session with the requested one. If it is the wrong conversation, the
-// invocation fails. If a new conversation only has another id than requested, a note is added.
+// checkSession compares the CLI's session with the requested one. If the CLI continues the wrong
+// conversation, the invocation fails. If a new conversation only has another id than requested, a note is
+// added.
 func (s *stream) checkSession(id string) {
 	asked := s.Order.Prompt
 	if id == "" || id == s.session {
@@ -174,8 +175,8 @@ func (s *stream) assistant(r *record) {
 var informativeFields = []string{"command", "file_path", "notebook_path", "path", "url", "pattern", "query", "description"}
 
 // user processes an input to the model: results of tools, or a message from a hook or from the CLI. The
-// text before an input was not the final message, so it is dropped. It is kept if the input asks for the
-// rest of a message that reached the output limit, or if the input is for a subagent.
+// text before an input was not the final message, so it is dropped. There are two exceptions: the input asks
+// for the rest of a message that reached the output limit, or the input is for a subagent.
 func (s *stream) user(r *record) {
 	content := r.decodeMessage().Content
 	var ended []string

@@ -92,7 +92,7 @@ func TestInputsDiscardEarlierText(t *testing.T) {
 func TestOtherSessionsAreRejected(t *testing.T) {
 	other := "22222222-2222-4222-8222-222222222222"
 	tests := []struct {
-		// mode is how the session with the id chosen begins. A branch begins as a copy of other.
+		// mode is how the session with the id in chosen begins. A branch begins as a copy of the session other.
 		mode     state.SessionMode
 		got      string
 		wantFail string

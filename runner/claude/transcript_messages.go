@@ -29,8 +29,8 @@ type line struct {
 	} `json:"message"`
 }
 
-// messageReader returns a reader for the messages in the transcript at a path, and in those of its
-// subagents.
+// messageReader returns a reader for the messages in the transcript at a path, and in the transcripts of
+// its subagents.
 func messageReader(path string) transcripts.MessageReader {
 	agents := subagentsOf(path)
 	return transcripts.MessageReader{
@@ -111,8 +111,8 @@ func blocksOf(content jsontext.Value) []block {
 	return list
 }
 
-// textOf returns the text of a message: the message itself if it is a plain string, or else the texts
-// among its parts.
+// textOf returns the text of a message: the message itself if it is a plain string, or else the texts of its
+// parts, joined by line feeds. The text of an image or a document is "[image]" or "[document]".
 func textOf(content jsontext.Value) string {
 	if content.Kind() == '"' {
 		var text string

@@ -17,9 +17,9 @@ type modelLine struct {
 	Message answer `json:"message"`
 }
 
-// readUsage returns the tokens in a transcript, beginning at byte from, by model without a variant like
-// "[1m]". The CLI writes a line for each part of a message. Each message is counted once, with the
-// numbers in its last line.
+// readUsage returns the tokens in a transcript, by model without a variant like "[1m]". It skips the bytes
+// before the offset from. The CLI writes a line for each part of a message. Each message is counted once,
+// with the numbers in its last line.
 func readUsage(path string, from int64) ([]state.Usage, error) {
 	return transcripts.SumUsage(path, from, func(line []byte) (string, state.Usage, bool) {
 		var m modelLine

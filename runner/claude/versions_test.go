@@ -68,7 +68,8 @@ func TestShares(t *testing.T) {
 }
 
 // TestPriorCountIsReadFromTheTranscript checks that the prior count is the newest count that the
-// transcript contained when the process began. If it contained none, it must be the count in the order.
+// transcript contained when the process began. If the transcript contained no count, the prior count must be
+// the count in the order.
 func TestPriorCountIsReadFromTheTranscript(t *testing.T) {
 	b, dir, file := conversation(t, chosen, "")
 	o := runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: chosen, Reached: state.RunningTotal{USD: 7}}, Dir: dir}

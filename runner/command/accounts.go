@@ -19,7 +19,7 @@ func (all accounts) close() {
 	}
 }
 
-// each calls of for each account and returns the elements of all results in one list.
+// each calls a function (of) for each account, and returns the elements of all its results in one list.
 func each[T any](all accounts, of func(*keyproxy.Account) []T) (list []T) {
 	for _, a := range all {
 		list = append(list, of(a)...)
@@ -27,8 +27,8 @@ func each[T any](all accounts, of func(*keyproxy.Account) []T) (list []T) {
 	return list
 }
 
-// env returns the variables that make the program use the proxy. They must come after the variables in
-// before.
+// env returns the variables that make the program use the proxy. The caller must append them to before, the
+// list of the program's other variables.
 func (all accounts) env(before []string) []string {
 	return each(all, func(a *keyproxy.Account) []string { return a.Env(before) })
 }
@@ -42,8 +42,8 @@ func (all accounts) lastWait() time.Time {
 // used returns the tokens that have been counted so far, by account and model.
 func (all accounts) used() []keyproxy.Sum { return each(all, (*keyproxy.Account).Used) }
 
-// watch calls seen with the counts of all accounts whenever a count changes. The returned function ends
-// this.
+// watch calls the function seen with the counts of all accounts whenever a count changes. The returned
+// function ends these calls.
 func (all accounts) watch(seen func([]state.Usage)) (end func()) {
 	var ends []func()
 	for _, a := range all {

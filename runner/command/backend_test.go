@@ -33,7 +33,7 @@ type fixture struct {
 	t       *testing.T
 	backend *command.Backend
 	dir     string
-	env     []string // the variables in orders
+	env     []string // the variables in the orders that run sends (Order.Env)
 	cage    *cage.Cage
 }
 
@@ -151,7 +151,7 @@ func (p *fixture) ask(o runner.PromptOrder, want string) (session string) {
 	return a.CLIID
 }
 
-// resume returns a prompt for the conversation first. session is the program's own session id.
+// resume returns a prompt for the conversation whose id is first. session is the program's own session id.
 func resume(text, session string, cut *int64) runner.PromptOrder {
 	return runner.PromptOrder{Text: text, Session: state.Resume, SessionID: first, CLIID: session, Cut: cut}
 }

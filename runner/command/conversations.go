@@ -47,9 +47,8 @@ func userState(env []string) string {
 	return ""
 }
 
-// Copy implements runner.Transcripts. The copy has the same session id of the program as the original,
-// because the program finds the conversation by its file. If the file is empty, Copy returns
-// runner.ErrCantCopy.
+// Copy implements runner.Transcripts. The program's own session id stays the same in the copy, because the
+// program finds the conversation by its file. If the file is empty, Copy returns runner.ErrCantCopy.
 func (k conversations) Copy(c runner.Conversation, length int64, id, dir string) (cliID string, err error) {
 	if size, _ := k.Length(c); size == 0 || length == 0 {
 		return "", runner.ErrCantCopy

@@ -24,8 +24,8 @@ type costs struct {
 	hasBareTokens  bool      // a record contained tokens without a cost
 	hasBareDollars bool      // a record contained a cost without tokens
 	usd            state.USD // the sum of all reported costs
-	// models contains the tokens and costs by model. Records with a cost and records without are counted
-	// separately.
+	// models contains the tokens and costs by model. Records with a cost above 0 and other records are
+	// counted separately.
 	models []state.ModelCost
 	model  string // the newest model in a record
 

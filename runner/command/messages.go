@@ -29,8 +29,8 @@ var roles = map[string]runner.Speaker{
 }
 
 // messageReader returns a reader for the messages in a conversation file. A line in the format of
-// docs/agent-command.md becomes a message of its role. Any other line is shown unchanged as a message of
-// the CLI.
+// docs/agent-command.md becomes a message from the speaker that its role names. Any other line is shown
+// unchanged as a message of the CLI.
 func messageReader(string) transcripts.MessageReader {
 	return transcripts.MessageReader{LineHandler: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
 		return func(line []byte, m runner.Message) error {

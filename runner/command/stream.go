@@ -84,7 +84,7 @@ func (s *stream) long(_ []byte, fail *runner.Failure) bool {
 	return true
 }
 
-// take processes a record. It returns false if the record contains no valid values.
+// take processes a record. It returns false if it is a cost record that can't be counted (see costs.add).
 func (s *stream) take(r record) bool {
 	s.Display.EndTools(theTool)
 	switch r.Type {

@@ -15,10 +15,10 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Account gives one invocation of an agent CLI access to its vendor's API, and counts the tokens that
-// the invocation uses. The requests of an account have a path and a credential that no other invocation
-// can guess. A nil Account stands for an invocation without the proxy. All exported methods except
-// Access can be called on it; they do nothing and return zero values.
+// Account gives one invocation of an agent CLI access to its vendor's API, and counts the tokens that the
+// invocation uses. The requests of an account have a path and a credential that no other invocation can
+// guess. An invocation without the proxy has a nil Account. All exported methods except Access can be called
+// on a nil Account. They then do nothing and return zero values.
 type Account struct {
 	proxy      *Proxy
 	vendor     *vendor
@@ -27,7 +27,7 @@ type Account struct {
 	mark       string // the mark of the invocation; see SetAllowance
 	// changed has one element if a message has begun or ended since Watch last read the counts.
 	changed chan struct{}
-	pending sync.WaitGroup // requests without a complete response
+	pending sync.WaitGroup // counts requests without a complete response
 	// room is the memory that bodies of the account's requests may use.
 	room *semaphore.Weighted
 	life context.Context
@@ -36,7 +36,7 @@ type Account struct {
 
 	isSpent  atomic.Bool  // a request was rejected because the budget is exhausted
 	waiting  atomic.Int32 // how many requests wait for memory or for the budget
-	lastWait atomic.Int64 // when a request last stopped waiting, in nanoseconds since 1970
+	lastWait atomic.Int64 // the end of the last wait of more than a second, in nanoseconds since 1970
 	counts   counts       // the token counts of the account's responses
 }
 
@@ -48,8 +48,9 @@ type counts struct {
 	retryAfter time.Time                 // when the API accepts the next request; zero if unknown
 }
 
-// Open opens an account for an invocation of an agent CLI. SetAllowance identifies the invocation by its
-// mark. The caller must close the account. Open returns nil if p is nil or has no key for the CLI.
+// Open opens an account for an invocation of an agent CLI. The argument mark identifies the invocation in
+// calls of SetAllowance. The caller must close the account. Open returns nil if p is nil or has no key for
+// the CLI.
 func (p *Proxy) Open(backend, mark string) *Account {
 	if p == nil {
 		return nil
@@ -90,9 +91,9 @@ func (a *Account) Env(before []string) []string {
 	return append(a.vendor.api.Env(a.Access()), noProxyVars(slices.Concat(a.proxy.options.Environ, before))...)
 }
 
-// Watch calls report with the counts so far whenever a message of the model begins or ends. The returned
-// function ends this, and returns after the last call of report. Several changes may cause only one call.
-// Only one goroutine may watch an account.
+// Watch calls the function report with the counts so far whenever a message of the model begins or ends.
+// Several changes may cause only one call. The returned function ends the watching, and returns after the
+// last call of report. Only one goroutine may watch an account.
 func (a *Account) Watch(report func([]state.Usage)) (end func()) {
 	if a == nil {
 		return func() {}
@@ -140,8 +141,9 @@ func (a *Account) Used() []Sum {
 	return a.counts.all()
 }
 
-// LastWait returns when one of the account's requests last waited for memory or for the budget. If one is
-// waiting now, it returns the current time. The agent CLI makes no progress while its request waits.
+// LastWait returns when one of the account's requests last waited for memory or for the budget. If a request
+// is waiting now, LastWait returns the current time. It ignores earlier waits of at most one second. The
+// agent CLI makes no progress while its request waits.
 func (a *Account) LastWait() time.Time {
 	if a == nil {
 		return time.Time{}
@@ -166,12 +168,12 @@ func (c *counts) all() []Sum {
 	})
 }
 
-// closeGrace is how long Close waits for pending responses. A response that takes longer is recorded with
-// the cost that was reserved for it.
+// closeGrace is how long Close waits for pending responses. A response that takes longer is aborted, and the
+// usage that the API has not counted by then is recorded with its maximum cost.
 const closeGrace = 2 * time.Second
 
-// Close closes the account. From then on, the proxy rejects its new requests and its requests that wait
-// for the budget. Close reads pending responses for up to closeGrace, so that their tokens are counted.
+// Close closes the account. From then on, the proxy rejects the account's new requests, and its requests that
+// wait for the budget. Close reads pending responses for up to closeGrace, so that their tokens are counted.
 // Calling Close again does nothing.
 func (a *Account) Close() {
 	if a != nil {
@@ -222,14 +224,14 @@ func (a *Account) refuseRequests() {
 type accounts struct {
 	mu      sync.Mutex // guards the other fields; if a counts.mu is needed too, mu is locked first
 	byToken map[string]*Account
-	left    *state.USD // what is left of the budget; nil means no limit
+	left    *state.USD // the part of the budget that is left; nil means no limit
 	// unpaidClosed contains the closed accounts whose costs have not been subtracted from left yet.
 	unpaidClosed map[*Account]struct{}
 	// running lists the marks of the invocations whose costs have not been subtracted from left yet.
 	running []string
 
-	// waiting are the paid requests that wait for the budget, pending are those that were forwarded and have
-	// no complete response yet. Both are in the order of arrival.
+	// waiting contains the paid requests that wait for the budget. pending contains the paid requests that
+	// were forwarded and have no complete response yet. Both are in the order of arrival.
 	waiting, pending []*exchange
 }
 

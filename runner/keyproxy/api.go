@@ -64,7 +64,7 @@ type Request struct {
 	Fetches string
 	// UnknownFields are the top-level fields that RequestFields.Known doesn't contain.
 	UnknownFields []string
-	// CachesForHour is true if the vendor is to keep something in its cache for an hour.
+	// CachesForHour is true if the request makes the vendor keep something in its cache for an hour.
 	CachesForHour bool
 }
 
@@ -82,7 +82,7 @@ type Access struct {
 	Credential string
 	IsToken    bool // the real credential is a token of a subscription
 	IsDirect   bool // requests go to the vendor's own server (API.Upstream), not to a gateway
-	// Environ is Options.Environ.
+	// Environ is the part of the job's environment that the CLI gets (Options.Environ).
 	Environ []string
 }
 

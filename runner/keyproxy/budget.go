@@ -14,8 +14,8 @@ import (
 // spentMessage is the error message that an agent CLI gets when the budget is exhausted.
 const spentMessage = "raymond: the budget of the run is exhausted"
 
-// SetAllowance sets how much may still be spent. The costs of the running invocations, which are listed
-// by their marks, have not been subtracted from that amount yet. state.MaxUSD means no limit.
+// SetAllowance sets how much may still be spent (left). running lists the marks of the invocations whose
+// costs have not been subtracted from that amount yet. If left is state.MaxUSD, there is no limit.
 //
 // A paid request is forwarded if three costs together fit into the amount: the costs so far, the maximum
 // costs of the pending requests, and its own maximum cost. Otherwise it waits. Requests are served in the
@@ -79,7 +79,7 @@ func (p *Proxy) admitWaiting() {
 func (p *Proxy) spent() (usd state.USD) {
 	for _, a := range p.accounts.unpaid() {
 		a.counts.mu.Lock()
-		// The price of an unknown model is zero, so it adds nothing.
+		// The price of an unknown model is zero, so its tokens add nothing.
 		for _, sum := range a.counts.sums {
 			price, _ := p.price(sum.Model)
 			usd = usd.Plus(price.Cost(sum.Usage))
@@ -153,8 +153,8 @@ const (
 	defaultMaxOutput = 32_000 // assumed tokens of a response if the request sets no limit
 )
 
-// reserve returns the maximum cost of a request. It counts each byte as an input token, at the highest rate
-// that may apply. Only requests that run alone may cost more; see runsAlone.
+// reserve returns the maximum cost of a request. It counts each byte outside of pictures as an input
+// token, at the highest rate that may apply. Only requests that run alone may cost more; see runsAlone.
 func (p *Proxy) reserve(r Request) state.USD {
 	price, _ := p.price(r.Model)
 	price.CacheWrite = max(price.Input, price.CacheWrite)

@@ -83,7 +83,7 @@ func (m *Message) AddText(size int64) {
 }
 
 // Sum contains the counts of one model. Guess is the number of output tokens that were estimated from the
-// text. Reserved is the part of the surcharge that stands for usage that the API did not count.
+// text. Reserved is the part of the surcharge that was recorded for usage that the API did not count.
 type Sum struct {
 	state.Usage
 	Guess    int64
@@ -195,7 +195,8 @@ func (s Sums) Add(m *Message) Sums {
 	return s
 }
 
-// With returns the sums including the messages in open, sorted by the models' names. It doesn't change s.
+// With returns the sums plus the counts of the given messages, sorted by the models' names. It doesn't
+// change s.
 func (s Sums) With(open iter.Seq[*Message]) []Sum {
 	all := maps.Clone(s)
 	for m := range open {
@@ -214,8 +215,8 @@ func UsageOf(list []Sum) []state.Usage {
 }
 
 // Beyond returns, by model, how much of the counted usage a CLI did not report. If only the output exceeds
-// the reported usage, tokens that were estimated don't count as excess. isSum is true if the CLI reported
-// only a total cost: that may include all tokens, but not the reserved amounts.
+// the reported usage, tokens that were estimated don't count as excess. If isSum is true, the CLI
+// reported only a total cost. That cost may include all tokens, so Beyond returns only the reserved amounts.
 func Beyond(counted []Sum, reported []state.ModelCost, isSum bool) (list []state.Usage) {
 	for _, s := range counted {
 		u := s.Usage

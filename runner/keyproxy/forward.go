@@ -162,8 +162,8 @@ func (a *Account) isAuthorized(r *http.Request) bool {
 }
 
 // rewrite directs a request to the API, removes unknown headers and adds the real credential. If a wrong
-// configuration names this proxy itself as the API, the proxy rejects the forwarded request because of
-// that credential, so there is no endless loop.
+// configuration names this proxy itself as the API, there is no endless loop: the proxy rejects the
+// forwarded request, because the real credential is not an account's credential.
 func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	e := exchangeOf(r.In)
 	v := e.account.vendor

@@ -63,7 +63,7 @@ type Proxy struct {
 
 	room     *semaphore.Weighted // memory for the bodies of requests
 	accounts accounts            // the accounts of the running invocations, and their budget
-	pending  sync.WaitGroup      // forwarded and waiting requests
+	pending  sync.WaitGroup      // counts forwarded and waiting requests
 
 	logMutex sync.Mutex // guards logged
 	logged   []string   // the lines that logOnce has logged

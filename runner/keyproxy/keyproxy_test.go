@@ -22,7 +22,7 @@ import (
 // realKey is the API key that must reach only the API.
 const realKey = "sk-ant-api03-the-real-key"
 
-// TestMain starts a proxy that stands for the job's own proxy, and sets HTTP_PROXY to its URL. It does so
+// TestMain starts a proxy that acts as the job's own proxy, and sets HTTP_PROXY to its URL. It does so
 // before all tests, because net/http reads the environment only once.
 func TestMain(m *testing.M) {
 	company := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

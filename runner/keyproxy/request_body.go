@@ -12,8 +12,8 @@ import (
 )
 
 // Limits in bytes for the bodies of requests that are in memory at the same time. maxHeld is the limit for
-// the whole proxy, and maxBody is the limit for one account and for one request. Requests that exceed
-// neither alone wait until memory is free.
+// the whole proxy. maxBody is the limit for one account and for one request. A request that is larger than
+// maxBody is rejected. Any other request waits until its body fits into both limits.
 const (
 	maxHeld = 64 << 20
 	maxBody = maxHeld / 2
@@ -35,7 +35,7 @@ func (a *Account) startWait() (end func()) {
 	began := time.Now()
 	a.waiting.Add(1)
 	return func() {
-		// A shorter wait doesn't count as a pause of the agent CLI.
+		// A wait of at most one second doesn't count as a pause of the agent CLI.
 		if time.Since(began) > time.Second {
 			a.lastWait.Store(time.Now().UnixNano())
 		}
@@ -47,9 +47,9 @@ func (a *Account) startWait() (end func()) {
 // must call release after the response. If ctx ends while the request waits for memory, readBody returns
 // the cause of ctx's end.
 //
-// The copy is needed because the server closes the original body as soon as its response begins. If the
-// API responds before it has read everything, the transport may still be reading the body. It would then
-// fail and close its connection to the API.
+// The copy is needed because the server closes the original body as soon as its response begins. If the API
+// responds before it has read the whole request, the transport may still be reading the body. The transport
+// would then fail and close its connection to the API.
 func (a *Account) readBody(ctx context.Context, w http.ResponseWriter, r *http.Request) (release func(), err error) {
 	defer a.startWait()()
 	n := r.ContentLength

@@ -24,7 +24,7 @@ type RequestFields struct {
 	// Opaque are the names of values that only the model or a tool interprets, for example arguments. Read
 	// skips them.
 	Opaque []string
-	Known  []string // the fields at the top level of a request; nil means all
+	Known  []string // the known fields at the top level of a request; if nil, all fields are known
 	// Pictures are the paths of pictures, without indexes of lists, as in "contents.parts.inlineData".
 	Pictures      []string
 	StoredObjects []string // the paths of references to objects that the API has stored
@@ -136,7 +136,7 @@ func (f RequestFields) noteUnknown(r *Request, name string) {
 
 var (
 	// schemaFields are the names of fields that contain the JSON schema of a response. They are skipped.
-	// The schemas of tools are in lists of tools, which tools parses.
+	// The schemas of tools are in lists of tools, which the method tools parses.
 	schemaFields = []string{"schema", "responseSchema", "response_schema", "responseJsonSchema", "response_json_schema"}
 	// fetchFields are the names of fields that may refer to a file on another server.
 	fetchFields = []string{"image_url", "audio_url", "video_url", "file_url", "file_id", "fileUri", "file_uri"}
@@ -190,11 +190,11 @@ func (r *Request) inspectString(names []string, v jsontext.Value) {
 	}
 }
 
-// maxFieldDepth is the maximum depth of a field that RequestFields names and takeField copies.
+// maxFieldDepth is the maximum number of names in the path of a field that takeField handles.
 const maxFieldDepth = 2
 
-// takeField copies the value of a field into r if it is the model or the maximum output. It returns an error
-// if the value could raise the price.
+// takeField copies the value of a field into r if the field is the model or the maximum output. It returns
+// an error if the value could raise the price.
 func (f RequestFields) takeField(r *Request, path string, v jsontext.Value) error {
 	switch {
 	case path == f.Model:

@@ -12,14 +12,15 @@ import (
 
 const (
 	// maxCounted is the maximum length in bytes of an event in a stream, or of a response that is not a
-	// stream. A longer one is not counted. It exceeds maxBody because some APIs repeat the request.
+	// stream. The tokens in longer ones are not counted. maxCounted is larger than maxBody, because some APIs
+	// repeat the request in the response.
 	maxCounted = maxBody + 4<<20
 	// maxDrained is how many bytes of a response are read after its client has left.
 	maxDrained = 64 << 20
 )
 
-// startCounting makes a response count its tokens while its body is read. If its format is neither JSON nor
-// an event stream, it is recorded with the reserved cost.
+// startCounting makes a response count its tokens while its body is read. If the response is neither JSON nor
+// an event stream, the request is recorded with its reserved cost.
 func (e *exchange) startCounting(r *http.Response) {
 	a := e.account
 	w := &countedBody{body: r.Body, account: a, counter: a.vendor.api.Counter(e.request), process: func([]byte) {}}

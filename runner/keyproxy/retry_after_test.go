@@ -40,7 +40,8 @@ func TestRetryAfterIsStored(t *testing.T) {
 	}
 }
 
-// TestAddressIsHidden checks that HideAddress replaces the proxy's address in an error text with the API's.
+// TestAddressIsHidden checks that HideAddress replaces the proxy's address in an error text with the API's
+// address.
 func TestAddressIsHidden(t *testing.T) {
 	p := start(t, Options{Vendors: vendors("https://gateway.example/claude/")})
 	got := p.HideAddress("check your inference gateway (" + p.address + "), http://" + p.address + "/v1/messages, " + p.Open(toy, "").Access().URL + "/v1/messages, 127.0.0.1:1")

@@ -13,11 +13,12 @@ import (
 // tool is an entry in a request's list of tools. It maps the names of the entry's fields to their values.
 type tool map[string]jsontext.Value
 
-// maxGroupDepth is how deeply groups of tools may be nested. Each level is parsed once more.
+// maxGroupDepth is how deeply groups of tools may be nested. It is small because a tool is parsed again for
+// each group that contains it.
 const maxGroupDepth = 3
 
-// tools adds the names of the tools in a list that the vendor would run to r.VendorTools. The list may
-// contain up to groups nested levels of groups.
+// tools finds the tools that the vendor would run in a request's list of tools, and adds their names to
+// r.VendorTools. The list may contain groups of tools, nested to a depth of at most the parameter groups.
 func (f RequestFields) tools(r *Request, v jsontext.Value, groups int) error {
 	// Some APIs accept a single object instead of a list.
 	if v.Kind() == '{' {

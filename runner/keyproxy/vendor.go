@@ -36,8 +36,8 @@ func newVendor(v Vendor) (*vendor, error) {
 // clientHeaders are headers that every HTTP client may send.
 var clientHeaders = []string{"Accept", "Accept-Language", "Content-Type", "User-Agent"}
 
-// forwards reports whether the header with the given name is forwarded to the API. Others are dropped: an
-// unknown header could change the cost of a request or the account that pays for it.
+// forwards reports whether the header with the given name is forwarded to the API. Other headers are
+// dropped, because they could change the cost of a request or the account that pays for it.
 func (v *vendor) forwards(name string) bool {
 	return slices.ContainsFunc(v.headers, func(allowed string) bool {
 		return name == allowed || strings.HasSuffix(allowed, "-") && strings.HasPrefix(name, allowed)
@@ -71,7 +71,7 @@ func parseUpstream(text string) (*url.URL, error) {
 // HasKey reports whether the proxy has a key for the API of an agent CLI.
 func (p *Proxy) HasKey(backend string) bool { return p.vendor(backend) != nil }
 
-// vendor returns the vendor of an agent CLI. It returns nil if the proxy has no key for it.
+// vendor returns the vendor of an agent CLI. It returns nil if the proxy has no key for the CLI.
 func (p *Proxy) vendor(backend string) *vendor {
 	for _, v := range p.vendors {
 		if v.api.Backend() == backend {
@@ -85,8 +85,8 @@ func (p *Proxy) vendor(backend string) *vendor {
 // then see in an agent CLI's errors which server failed.
 func (p *Proxy) HideAddress(s string) string { return p.addresses.ReplaceAllStringFunc(s, p.apiURL) }
 
-// apiURL returns the API's address for an address of the proxy. If the address contains no account path,
-// the API is known only if there is just one.
+// apiURL returns the API's address for an address of the proxy. If the address contains no account path and
+// the proxy serves several APIs, apiURL returns "the API of the model".
 func (p *Proxy) apiURL(address string) string {
 	rest, isURL := strings.CutPrefix(address, "http://")
 	backend, _, _ := strings.Cut(strings.TrimPrefix(rest, p.address+prefix), "/")

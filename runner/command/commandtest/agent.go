@@ -90,8 +90,8 @@ func (a *agent) enter() error {
 	return nil
 }
 
-// talk sends requests to the model and runs the tools that the responses request, until a response
-// requests none.
+// talk sends requests to the model and runs the tools that the responses request. It ends when a response
+// requests no tool.
 func (a *agent) talk(prompt string) error {
 	a.save("user", prompt)
 	for {

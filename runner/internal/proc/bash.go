@@ -30,7 +30,7 @@ func gitBashPaths() []string {
 	bash := filepath.Join("bin", "bash.exe")
 	at := []string{filepath.Join(os.Getenv("ProgramFiles"), "Git", bash)}
 	if git, err := exec.LookPath("git"); err == nil {
-		bin := filepath.Dir(git) // cmd, bin or mingw64\bin
+		bin := filepath.Dir(git) // the directory of git: cmd, bin or mingw64\bin
 		at = append([]string{filepath.Join(bin, "..", bash), filepath.Join(bin, "..", "..", bash)}, at...)
 	}
 	return at

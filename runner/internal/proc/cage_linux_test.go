@@ -44,10 +44,10 @@ func TestDescendantsCantLeaveACage(t *testing.T) {
 	assert.Check(t, is.ErrorIs(err, fs.ErrNotExist), "process %s", pid)
 }
 
-// TestForkingProcessesAreEnded checks that processes that stay alive by forking all the time are ended.
-// There are one or many such processes, in one session or in a session each, with and without a cage.
-// The last generation writes a file. The number of generations is limited, so that a failing test can't
-// fill the machine with processes.
+// TestForkingProcessesAreEnded checks that processes that stay alive by forking all the time are ended. The
+// cases have one or many such processes, in one session or each in its own session, with and without a
+// cage. If processes survive, their last generation writes a file. The number of generations is limited, so
+// that a failing test can't fill the machine with processes.
 func TestForkingProcessesAreEnded(t *testing.T) {
 	const begin = `roll() { if [ $1 -gt 0 ]; then roll $(($1-1)) & else echo > outlived; fi; exit; }; ` +
 		`grow() { if [ $1 -gt 0 ]; then grow $(($1-1)) & grow $(($1-1)) & exit; fi; roll 1000; }; ` +

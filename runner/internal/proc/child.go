@@ -28,7 +28,7 @@ type child struct {
 	tail     Tail
 
 	in *os.File // nil if stdin is the null device
-	// fed is closed when Stdin has been written to in, or can't be written any more.
+	// fed is closed when Stdin has been written to the pipe in, or can't be written any more.
 	fed      chan struct{}
 	out, err *stream
 }

@@ -26,8 +26,8 @@ func init() {
 	roles["headless"] = playHeadless
 }
 
-// again starts the test binary in a role, with an empty environment, so that nothing connects it to this
-// process. It doesn't wait for it.
+// again starts the test binary in a role, with an empty environment, so that nothing connects the new
+// process to this one. It returns without waiting for the new process.
 func again(role string, args ...string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = []string{roleVar + "=" + role, argsVar + "=" + strings.Join(args, " "), noSleep}
@@ -36,9 +36,9 @@ func again(role string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// playLast starts a role, waits until it has printed n process ids, and ends all of its own descendants.
-// It prints how many it could not end, and how many children it still has. The arguments are n, the role
-// and the role's arguments.
+// playLast starts a process with another role, waits until that process has printed n process ids, and ends
+// all of its own descendants. It prints how many of them it could not end, and how many children it still
+// has. The arguments are n, the other role and that role's arguments.
 func playLast(args []string) {
 	must(AdoptOrphans())
 	from, to, err := os.Pipe()
@@ -63,7 +63,7 @@ func playDeserter(args []string) {
 		must(err)
 		must(syscall.Setpgid(0, group))
 	}
-	// It starts itself again twice, so that its parents have exited.
+	// Start this role twice more, each time in a child of the process before, which then exits.
 	for range 2 {
 		if len(args) < 2 {
 			again("deserter", append(args, "x")...)

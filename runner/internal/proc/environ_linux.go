@@ -11,18 +11,18 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// emptyPause is the pause before findByEnviron examines processes again whose environment was empty.
-// maxLooks is how often it examines them at most. A process that is executing a program usually has an
-// environment by then.
+// emptyPause is how long findByEnviron waits before it again examines processes whose environment was
+// empty. A process that was executing a program usually has an environment after that. maxLooks is the
+// maximum number of times that findByEnviron examines a process.
 const (
 	emptyPause = 2 * time.Millisecond
 	maxLooks   = 4
 )
 
-// findByEnviron calls each for every live process whose environment contains an entry for which test is
-// true. It skips this process. It examines the environment with which a process was started. That
-// environment appears empty while the process is dying or executing a program, so findByEnviron examines
-// such processes again after a pause.
+// findByEnviron searches pids for live processes, except this one, whose environment contains an entry for
+// which test is true. It calls the function each with every process that it finds. It examines the
+// environment with which a process was started. That environment appears empty while the process is dying or
+// executing a program, so findByEnviron examines such processes again after a pause.
 func findByEnviron(pids iter.Seq[int], test func(entry string) bool, each func(processes.Process)) {
 	for look := 1; ; look++ {
 		var blank []int

@@ -29,7 +29,7 @@ func write(w io.Writer, text, sizes []byte) {
 	}
 }
 
-// wanted returns the records that Lines must deliver for a text. It computes them in a simple way.
+// wanted returns the records that Lines must deliver for a text. It splits the whole text in one step.
 func wanted(text []byte, limit int) (want []record) {
 	all := strings.Split(string(text), "\n")
 	if last := len(all) - 1; all[last] == "" {

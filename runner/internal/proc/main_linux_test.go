@@ -170,7 +170,7 @@ func playConductor(args []string) {
 	must(err)
 }
 
-// playSweeper calls Sweep with its argument, which is the mark in its own environment.
+// playSweeper calls Sweep with the role's argument, which is the mark in this process's own environment.
 func playSweeper(args []string) {
 	n, err := Sweep(args[0])
 	fmt.Println(n, err)

@@ -25,6 +25,6 @@ func hasReader(out *os.File) bool {
 }
 
 // isLost reports whether the events that poll returned mean that an output has no reader. POLLNVAL
-// doesn't mean that: macOS reports it for devices such as /dev/null. It can't mean a closed file,
-// because out is open.
+// doesn't: macOS reports it for devices such as /dev/null. Other systems report it for closed files, but
+// hasReader only polls open ones.
 func isLost(revents int16) bool { return revents&(unix.POLLERR|unix.POLLHUP) != 0 }

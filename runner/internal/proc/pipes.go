@@ -15,8 +15,8 @@ const (
 	drainMax   = 10 * time.Second // in total
 )
 
-// openPipes opens the pipes of a child. theirs contains its stdin, stdout and stderr, and ours contains
-// the other ends. If Options.Stdin is empty, ours[0] is nil.
+// openPipes opens the pipes of a child. theirs contains the child's stdin, stdout and stderr, and ours
+// contains the other ends. If Options.Stdin is empty, ours[0] is nil.
 func openPipes(s Options) (theirs, ours [3]*os.File, err error) {
 	if len(s.Stdin) > 0 {
 		theirs[0], ours[0], err = os.Pipe()
@@ -70,7 +70,8 @@ func newStream(r *os.File, w io.Writer, tail *Tail, touch func()) *stream {
 	return s
 }
 
-// Write passes p to the tail and, unless it has failed before, to the writer. It never fails itself.
+// Write passes p to the tail and, unless the writer has failed before, to the writer. It never returns an
+// error.
 func (s *stream) Write(p []byte) (int, error) {
 	s.onOutput()
 	s.mu.Lock()

@@ -87,14 +87,14 @@ type Options struct {
 	// stdout.
 	DebugDir, DebugStdout string
 
-	// Ladder determines how the child is ended. The zero Ladder stands for DefaultLadder. If the context is
-	// done and its cause has a method Patience() (term, kill time.Duration), the Ladder with these values
-	// is used instead.
+	// Ladder determines how the child is ended. If it is zero, DefaultLadder is used. If the context is done
+	// and its cause has a method Patience() (term, kill time.Duration), the Ladder with these values is used
+	// instead.
 	Ladder Ladder
 }
 
-// Ladder describes how a child is ended: with SIGINT immediately, with SIGTERM after Term, and with
-// SIGKILL after another Kill. On Windows, a child is killed immediately.
+// Ladder describes how a child is ended: with SIGINT immediately, with SIGTERM after the time Term, and with
+// SIGKILL after the further time Kill. On Windows, a child is killed immediately.
 type Ladder struct{ Term, Kill time.Duration }
 
 // DefaultLadder gives an agent CLI enough time to report its cost.
@@ -119,7 +119,7 @@ type Exit struct {
 	Signal string // the signal that ended the child, as in "SIGKILL"; "" if it exited
 	// Ended is the reason why Run ended the child. It is set even if the child then exits with code 0.
 	Ended      EndReason
-	StderrTail []byte // at most StderrTailSize bytes
+	StderrTail []byte // the end of stderr, at most StderrTailSize bytes
 	Swept      int    // number of processes that the child left behind and that Run ended
 	Survivors  int    // number of processes that the child left behind and that this process may not kill
 }

@@ -27,7 +27,8 @@ type recorder struct {
 // maxRecorded is the maximum number of bytes of stdout, and of stderr, that are recorded.
 const maxRecorded = 32 << 20
 
-// nextRecorder returns a recorder for the first number for which dir contains no files. dir must exist.
+// nextRecorder returns a recorder with the lowest number for which dir contains neither a command nor a
+// prompt. dir must exist.
 func nextRecorder(dir string) *recorder {
 	r := &recorder{dir: dir, n: 1}
 	for r.has("command", ".json") || r.has("prompt", ".md") {
@@ -98,7 +99,8 @@ func (r *recorder) write(name, extension string, text []byte) {
 	_ = files.Write(r.path(name, extension), text, 0o600)
 }
 
-// path returns the path of the recorder's file with this name. It contains the number unless that is 1.
+// path returns the path of the recorder's file with this name. The path contains the invocation's number
+// unless that is 1.
 func (r *recorder) path(name, extension string) string {
 	if r.n > 1 {
 		name += "." + fmt.Sprint(r.n)

@@ -115,8 +115,8 @@ func (hurry) Error() string { return "hurry" }
 
 func (h hurry) Patience() (term, kill time.Duration) { return time.Millisecond, h.kill }
 
-// TestStopHastensAnEndingChild checks that a stop can make the end of a child faster that is being ended
-// already.
+// TestStopHastensAnEndingChild checks that a child that is already being ended is ended faster if the
+// context is then cancelled with a cause that requests it.
 func TestStopHastensAnEndingChild(t *testing.T) {
 	t.Parallel()
 	s, a := part("teller", ""), announced()
@@ -243,7 +243,7 @@ func TestFailingWriters(t *testing.T) {
 	}
 }
 
-// TestStartErrorsNameTheFile checks that Run's error contains its cause and the name of the file or
+// TestStartErrorsNameTheFile checks that an error of Run contains the cause and the name of the file or
 // directory.
 func TestStartErrorsNameTheFile(t *testing.T) {
 	t.Parallel()

@@ -8,15 +8,15 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// strays returns the live strays: the children of this process that are not in children. It collects
-// dead strays.
+// strays returns the live strays: the children of this process that are not in the map children, because
+// other code or a child of Run started them. It collects dead strays.
 //
 // It doesn't collect a dead child in this process's own group. Such a process was started by other code,
 // which collects it: other code starts processes in that group, or registers them with package
 // processes. Children that Run starts, and their descendants, are in other groups.
 //
-// If settled is false, a dead stray was collected. Its children may have become children of this process
-// since they were listed, so strays must be called again. The caller must hold children.mu.
+// If settled is false, a dead stray was collected. The stray's own children may have become children of
+// this process after the list was made, so strays must be called again. The caller must hold children.mu.
 func strays() (found []int, settled bool) {
 	settled = true
 	own := syscall.Getpgrp()
@@ -60,9 +60,10 @@ func (k *process) listStrays() (found []int, settled, hasOthers bool) {
 	return found, settled, hasOthers
 }
 
-// leftovers calls each for the processes that an exited child left behind: the processes in its cage,
-// and the strays that come from it with all their descendants. If everywhere is true, also all processes
-// that carry its mark. If each is called with a dying process, another search may find more processes.
+// leftovers calls the function each with every process that the exited child k left behind: the processes in
+// k's cage, and the strays that come from k with all their descendants. If everywhere is true, it also calls
+// each with all other processes that carry k's mark. If one of the processes is dying, another search may
+// find more processes.
 func (k *process) leftovers(everywhere bool, each func(processes.Process)) {
 	if k.caged != 0 {
 		findInCages(func(mark uint64) bool { return mark == k.caged }, each)
@@ -77,11 +78,11 @@ func (k *process) leftovers(everywhere bool, each func(processes.Process)) {
 	}
 }
 
-// eachOrphan calls each for the strays that come from k and then for their descendants, parents before
-// children. The order matters: each stops the process, so the process can't start further children after
-// its children have been listed. The children of a dying process are not listed, because they may get
-// another parent; after a call with a dying process, the caller must search again. hasOthers is true if
-// another child of Run is still running, so that strays may come from it.
+// eachOrphan calls the function each with the strays that come from k and then with their descendants,
+// parents before children. The order matters: the function each stops a process, so the process can't start
+// further children after its children have been listed. The children of a dying process are not listed,
+// because they may get another parent; after a call with a dying process, the caller must search again.
+// hasOthers is true if another child of Run is still running, so that strays may come from it.
 func (k *process) eachOrphan(strays []int, hasOthers bool, each func(processes.Process)) {
 	known := map[int]bool{}
 	for next, isStray := strays, true; len(next) > 0; isStray = false {
@@ -105,7 +106,7 @@ func (k *process) eachOrphan(strays []int, hasOthers bool, each func(processes.P
 	}
 }
 
-// findInCages calls each for the live processes in cages whose mark passes the test.
+// findInCages calls the function each with every live process in a cage for whose mark test returns true.
 func findInCages(test func(mark uint64) bool, each func(processes.Process)) {
 	for pid := range processes.All() {
 		if !test(cage.MarkOf(pid)) {

@@ -17,7 +17,7 @@ var signals = [...]syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKI
 // ender ends one child when there is a reason to do so.
 type ender struct {
 	c *child
-	// ended is the reason; see Exit.Ended.
+	// ended is the reason for which the child is being ended; see Exit.Ended.
 	ended  EndReason
 	ladder Ladder
 	next   int         // index of the next signal; 0 means that the child is not being ended
@@ -32,7 +32,7 @@ func (c *child) supervise(ctx context.Context) Exit {
 	w.timer.Stop()
 	w.untilExit(ctx)
 	exit := c.process.finish(w.ended != ByItself)
-	// Another process may still have the other end open, so stop writing Stdin.
+	// Another process may still have the child's end of the stdin pipe open, so stop writing Stdin.
 	if c.in.SetWriteDeadline(time.Unix(1, 0)) == nil {
 		<-c.fed
 	}
@@ -81,8 +81,8 @@ func (w *ender) untilExit(ctx context.Context) {
 	}
 }
 
-// idle returns how long the child has printed nothing. The time in which it waited for this program
-// doesn't count.
+// idle returns the time since the child's last output or, if that was later, since the child last waited for
+// this program.
 func (w *ender) idle() time.Duration {
 	if w.c.options.LastWait == nil {
 		return w.c.sinceOutput()
@@ -98,7 +98,7 @@ func after(d time.Duration) <-chan time.Time {
 	return time.After(d)
 }
 
-// ladderFor returns the Ladder that the cause of a stop requests. If it requests none, it returns the
+// ladderFor returns the Ladder that the cause of a stop requests. If the cause requests none, it returns the
 // Ladder in the options.
 func (w *ender) ladderFor(cause error) Ladder {
 	var p interface {

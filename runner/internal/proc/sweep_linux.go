@@ -9,10 +9,10 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// Sweep ends processes that were left behind by a crash. Run itself leaves none behind. It finds
-// processes by two kinds of marks. One is MarkVar in their environment, if its value is prefix, alone or
-// followed by a character other than a letter or digit. The other is the mark of a cage, if the
-// Options.Mark of its child was prefix, a dot and a number.
+// Sweep ends processes that were left behind by a crash. Run itself leaves none behind. Sweep finds
+// processes by two kinds of marks. One is the variable MarkVar in a process's environment. Its value must be
+// prefix, or prefix followed by a character other than a letter or digit. The other is the mark of a cage.
+// The Options.Mark of the cage's child must have been prefix, a dot and a number.
 //
 // Sweep doesn't end this process, its ancestors and the children of running calls of Run. It returns how
 // many processes it ended, after they are gone. If some could not be ended, the error says how many.
@@ -51,8 +51,8 @@ func protectedIDs() map[int]bool {
 	return ids
 }
 
-// beginsWith reports whether an entry is mark, or is mark followed by a character other than a letter or
-// digit.
+// beginsWith reports whether an environment entry is equal to mark, or begins with mark and a character
+// other than a letter or digit.
 func beginsWith(entry, mark string) bool {
 	rest, ok := strings.CutPrefix(entry, mark)
 	return ok && (rest == "" || !isWord(rest[0]))

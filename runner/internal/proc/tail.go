@@ -3,7 +3,7 @@ package proc
 // Tail is an io.Writer that stores the last Max bytes written to it. Write never fails. Only one
 // goroutine may use it.
 type Tail struct {
-	Max int // 0 stores nothing
+	Max int // maximum number of stored bytes; if 0, nothing is stored
 
 	buf []byte
 	cut bool

@@ -22,7 +22,7 @@ type CLI struct {
 	// Installer is used if Path is empty and PATH doesn't contain the program. If it is nil, a missing
 	// program is an error.
 	Installer Installer
-	// Tested is the newest version that was tested, or empty. If the program is newer, a note says so.
+	// Tested is the newest version that was tested, or empty. If the program is newer, users get a note.
 	Tested string
 	Env    []string // the complete base environment
 	// NoNewPrivs prevents the CLI and the tools that it runs from gaining privileges, for example with
@@ -38,7 +38,7 @@ type CLI struct {
 	// seconds, which is more than the five seconds that Claude Code gives its own background shells.
 	ResultGrace time.Duration
 
-	mu sync.Mutex // guards found and checked; held during the version check, so that only one runs at a time
+	mu sync.Mutex // guards found and checked; held during the version check, so that only one check runs at a time
 	// found is the result of the first successful Find.
 	found Found
 	// checked is the version that Check found. It is zero before.

@@ -17,13 +17,13 @@ const (
 	maxDepth  = 16       // depth of nested directories
 )
 
-// CopyConfig copies the files and directories in names from the directory from to the directory to. They
-// replace what to contains under these names. A name that doesn't exist in from is removed from to. If
-// both directories are the same, nothing is copied. CopyConfig also creates the directories in created,
-// to which the CLI writes.
+// CopyConfig copies the files and directories in names from one directory (from) to another (to). It
+// replaces existing files and directories with these names there. A name that doesn't exist in the source
+// is removed from the target. If both directories are the same, nothing is copied. CopyConfig also creates
+// the directories in created, to which the CLI writes.
 //
-// Symbolic links in from are followed, because that directory belongs to the user. Agents can create
-// links in to, but a link can't make CopyConfig write outside of to.
+// Symbolic links in the source are followed, because the source belongs to the user. Agents can create links
+// in the target, but a link can't make CopyConfig write outside of the target.
 func CopyConfig(from, to string, names, created []string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
@@ -44,8 +44,8 @@ func CopyConfig(from, to string, names, created []string) error {
 	return err
 }
 
-// copyTo copies a file, or a directory with everything below it, from a path to a name in root. It
-// copies at most depth levels, and ignores other kinds of files.
+// copyTo copies the file or directory at the path from, with everything below it, to a name in root. It
+// copies at most depth levels, of which from is the first, and ignores other kinds of files.
 func copyTo(root *os.Root, name, from string, depth int) error {
 	info, err := os.Stat(from)
 	switch {

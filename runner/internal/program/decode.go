@@ -13,9 +13,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// SkipMistyped returns unmarshalers that skip a JSON value if its kind doesn't fit the type T. A field
-// with an unexpected type is then ignored, and the record around it can still be decoded. If T is an
-// integer type, numbers that are not integers are ignored too.
+// SkipMistyped returns unmarshalers for the type T that skip JSON values of another kind. kind is the kind
+// that fits T, for example "{" for a struct. A field with an unexpected type is then ignored, and the record
+// around it can still be decoded. If T is an integer type, numbers that are not integers are ignored too.
 func SkipMistyped[T any](kind string) *json.Unmarshalers {
 	return json.UnmarshalFromFunc(func(dec *jsontext.Decoder, to *T) error {
 		if k := dec.PeekKind(); k != 0 && string(k) != kind {
@@ -31,7 +31,7 @@ func SkipMistyped[T any](kind string) *json.Unmarshalers {
 	})
 }
 
-// number reads a number into to. It ignores a number that is not an integer.
+// number decodes the next JSON number into *to. It ignores a number that is not an integer.
 func number[T int | int64](dec *jsontext.Decoder, to *T) error {
 	value, err := dec.ReadValue()
 	if n, bad := strconv.ParseInt(string(value), 10, strconv.IntSize); bad == nil {

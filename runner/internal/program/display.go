@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	shownLines = 200 // lines of one text
+	shownLines = 200 // maximum number of lines of one text
 	// shownWidth is the maximum number of characters of a line.
 	shownWidth = 2000
-	inputWidth = 120 // characters of a tool's name or input
-	maxUses    = 100 // running tools that are tracked at the same time
+	inputWidth = 120 // maximum number of characters of a tool's name or input
+	maxUses    = 100 // maximum number of running tools that are tracked
 )
 
 // Display reports the output and the activity of a running agent CLI. The order's verbosity determines
@@ -45,8 +45,8 @@ func (d *Display) ReportUsage(counted []state.Usage) {
 	d.Report(runner.Progress{Metered: &seen})
 }
 
-// ReportLine reports a line, which must not contain secrets, and a new activity of the CLI. Either may
-// be empty. The activity is reported even if the order's verbosity excludes lines, because users watch
+// ReportLine reports a line, which must not contain secrets, and a new activity of the CLI (doing). Either
+// may be empty. The activity is reported even if the order's verbosity excludes lines, because users watch
 // the activity.
 func (d *Display) ReportLine(line, doing string) {
 	if d.verbosity == runner.VerbosityNone {

@@ -31,7 +31,7 @@ type Installer interface {
 // Source describes the program of an agent CLI, and which versions of it are supported.
 type Source struct {
 	Backend string   // name of the CLI, as in protocol.Backends
-	Title   string   // title for users
+	Title   string   // name of the CLI for users, for example "Claude Code"
 	Name    string   // name of the program on PATH
 	HowTo   string   // how to install the CLI, as in "install it with `npm install -g x`"
 	Oldest  Version  // the oldest version that supports all features that raymond needs
@@ -40,7 +40,7 @@ type Source struct {
 
 // Found is an agent CLI whose version has been checked.
 type Found struct {
-	Title   string // Source.Title
+	Title   string // title for users (Source.Title)
 	Path    string // the absolute path of the program
 	Version Version
 }
@@ -48,8 +48,9 @@ type Found struct {
 // String returns the title, the version and the path.
 func (f Found) String() string { return fmt.Sprintf("%s %s at %s", f.Title, f.Version, f.Path) }
 
-// Find locates the CLI and checks its version, unless an earlier call has succeeded. The successful call
-// passes lines for users to log. The version check runs with the order's cage, environment and mark.
+// Find locates the CLI and checks its version, and passes lines about this to log. If an earlier call has
+// succeeded, Find only returns its result again. The version check runs with the order's cage, environment
+// and mark.
 func (c *CLI) Find(ctx context.Context, s Source, o runner.Order, log func(string)) (Found, *runner.Failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,8 +75,9 @@ func (c *CLI) Find(ctx context.Context, s Source, o runner.Order, log func(strin
 	return c.found, nil
 }
 
-// Check locates the CLI before a run starts. It returns nil without a check if the CLI would be
-// installed. If isFree is true, CLIs run without a cage, and Check also checks the version.
+// Check locates the CLI before a run starts. It returns nil without a check if there is an Installer and Path
+// is empty, because a missing CLI is then installed later. isFree is true if CLIs run without a cage. Check
+// then also checks the version.
 func (c *CLI) Check(ctx context.Context, s Source, isFree bool) *runner.Failure {
 	if c.Path == "" && c.Installer != nil {
 		return nil

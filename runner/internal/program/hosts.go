@@ -11,8 +11,9 @@ import (
 )
 
 // Needs returns what the CLI needs in a cage: the files of its program, and the host of its API. If the
-// key proxy has a key for the CLI, the host is the key proxy. Otherwise, it is the host in base, which
-// is the API's URL in the CLI's environment. If base is empty, it is host.
+// key proxy has a key for the CLI, the API's host is the key proxy. Otherwise, it is the host in the URL base,
+// which is the API's URL in the CLI's environment. If base is empty, it is the vendor's host, the parameter
+// host.
 func (c *CLI) Needs(s Source, base, host string) runner.Needs {
 	needs := runner.Needs{Read: ProgramFiles(cmp.Or(c.Path, s.Name))}
 	switch {
@@ -27,7 +28,7 @@ func (c *CLI) Needs(s Source, base, host string) runner.Needs {
 }
 
 // hostsOf returns the host of a URL in the format of Needs.Hosts. It returns nil if the URL is invalid,
-// or if it is a loopback address without a port.
+// or if its host is a loopback address and it contains no port.
 func hostsOf(base string) []string {
 	u, err := url.Parse(base)
 	if err != nil || u.Hostname() == "" {

@@ -8,7 +8,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestNeededHosts checks that a CLI needs the vendor's host or, if it is set, the host in the API's URL.
+// TestNeededHosts checks that a CLI needs the host in the API's URL or, if no URL is set, the vendor's host.
 func TestNeededHosts(t *testing.T) {
 	for base, want := range map[string]string{
 		"": "[api.example]", "http://127.0.0.1:4711/x": "[127.0.0.1:4711]", "https://gate.example:8443/v1": "[gate.example:8443]",

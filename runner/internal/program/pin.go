@@ -12,7 +12,7 @@ import (
 
 // Pin describes the npm package of an agent CLI, in the version with which raymond is tested.
 type Pin struct {
-	Title   string // title for users
+	Title   string // name of the CLI for users, for example "Claude Code"
 	Package string // name of the npm package
 	// Files contains package.json and package-lock.json. In a directory with these two files, `npm ci
 	// --ignore-scripts` installs the pinned version and checks its SHA-512.

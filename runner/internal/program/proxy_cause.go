@@ -8,8 +8,8 @@ import (
 )
 
 // AddProxyCause adds to a failure what only the key proxy knows. If the budget is exhausted, it returns
-// another failure, which says so. If the API has said when it accepts the next request, it sets
-// f.NotBefore. f and each account may be nil.
+// another failure, which names the budget as the cause. If the API has said when it accepts the next request,
+// it sets f.NotBefore. f and each account may be nil.
 func AddProxyCause(f *runner.Failure, accounts ...*keyproxy.Account) *runner.Failure {
 	switch {
 	case f == nil:

@@ -36,14 +36,14 @@ type Stream struct {
 
 	grace time.Duration // how long the CLI may take to exit after its result
 	late  *time.Timer   // closes finished when the grace period is over; nil before StartGrace
-	// finished makes Run end the CLI when it is closed.
+	// finished is closed when the grace period is over. Run then ends the CLI.
 	finished chan struct{}
 }
 
-// NewStream returns a stream for the output of an invocation. It passes each line that is not blank to
-// take. If a line is too long, or would need too much memory to decode, it passes the first headSize
-// bytes to long instead. fail is the failure to use if the CLI's answer depends on that line. Both
-// functions report whether the line is a record.
+// NewStream returns a stream for the output of an invocation. The stream passes each line that is not blank
+// to the function take. If a line is too long, or would need too much memory to decode, the stream passes its
+// first headSize bytes to the function long instead. fail is the failure to use if the CLI's answer depends
+// on that line. Both functions report whether the line is a record.
 func NewStream(o runner.Order, report func(runner.Progress), take func(line []byte) bool, long func(head []byte, fail *runner.Failure) bool) *Stream {
 	s := &Stream{Order: o, Display: NewDisplay(o, report), Abort: func(error) {}, finished: make(chan struct{})}
 	s.lines = proc.Lines{Max: transcripts.MaxLine, Line: func(line []byte, truncated bool) {
@@ -109,9 +109,9 @@ func (s *Stream) Note(format string, args ...any) {
 }
 
 // Run starts an agent CLI for the order, and returns when the CLI and all its descendants have ended. It
-// ends the CLI early after a call of Fail, and when the grace period is over. in contains the options
-// that don't come from the order. howTo is an instruction for installing the CLI. It may be empty. Run
-// returns a failure only if the CLI could not be started.
+// ends the CLI early after a call of Fail, and when the grace period is over. The parameter in contains the
+// options that don't come from the order. howTo is an instruction for installing the CLI. It may be empty.
+// Run returns a failure only if the CLI could not be started.
 func (s *Stream) Run(ctx context.Context, in proc.Options, howTo string) (proc.Exit, *runner.Failure) {
 	ctx, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
@@ -133,7 +133,7 @@ func (s *Stream) Run(ctx context.Context, in proc.Options, howTo string) (proc.E
 }
 
 // Answer returns the parts of an answer that are the same for all CLIs: the exit status and the notes. The
-// caller sets the other fields. Notes call the program who, for example "agent CLI".
+// caller sets the other fields. The notes use the word in who for the program, for example "agent CLI".
 func (s *Stream) Answer(exit proc.Exit, who string) runner.Answer {
 	if s.UnknownLines > 0 {
 		s.Note("skipped %s of the %s's output that could not be parsed", state.Count(s.UnknownLines, "line"), who)
@@ -141,15 +141,15 @@ func (s *Stream) Answer(exit proc.Exit, who string) runner.Answer {
 	return runner.Answer{Process: state.Process{ExitCode: exit.Code, Signal: exit.Signal}, Notes: append(s.Notes, exit.LeftoverNotes("agent")...)}
 }
 
-// BadSessionID returns the failure for a CLI that reported an invalid session id. what is the beginning
-// of the message, as in "the CLI named its session".
+// BadSessionID returns the failure for a CLI that reported an invalid session id. The message begins with
+// the text in what, for example "the CLI named its session".
 func BadSessionID(what, id string) *runner.Failure {
 	return Fatal("%s %.80q, which is not a valid id: use at most 128 letters, digits, hyphens, underscores and periods, and no period at the beginning", what, id)
 }
 
 // ReportDenied searches the output of a caged tool for the path of a file to which the cage denied
-// access, and reports the path. If the CLI can't create a file in its own configuration directory, its
-// tools don't work, so the invocation fails.
+// access, and reports the path. If the CLI itself was denied access to a file in its own configuration
+// directory, its tools don't work, so the invocation fails instead.
 func (s *Stream) ReportDenied(output string) {
 	if s.Order.Cage == nil {
 		return
