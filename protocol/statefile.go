@@ -67,8 +67,8 @@ func newState(name string, c *scope) *State {
 // byteOrderMark is the character that some editors put at the beginning of a file. It is ignored.
 const byteOrderMark = "\ufeff"
 
-// maxForeign is a size in bytes. If no state names a larger file, the file's frontmatter is not
-// checked before a run starts, even if it has a key that only this program uses.
+// maxForeign is the size in bytes above which a key that only this program uses is no evidence that a
+// file is a state. If no state names such a large file, its frontmatter is not checked before a run starts.
 const maxForeign = 1 << 20
 
 // parse fills in the state from the content of its file.

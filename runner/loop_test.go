@@ -362,7 +362,7 @@ func crashAfterEachSave(t *testing.T, start func(*testing.T) *loop, finish func(
 	}
 }
 
-// toTheEnd finishes a run that can be completed without an interruption.
+// toTheEnd drives a run without an interruption, and expects that it completes.
 func toTheEnd(l *loop, resumed bool) { l.drive(resumed, state.Completed) }
 
 // restore replaces the loop's run with a saved one. It counts in the log how many invocations have

@@ -82,8 +82,8 @@ func (r *Run) With(d *Delta) *Run {
 	return next
 }
 
-// copied returns a copy of r. The caller may append to its lists and replace elements of Agents without
-// changing r. The agents themselves are shared.
+// copied returns a copy of r. The caller may append to Agents, Ended, Ledger and Used, and replace elements
+// of Agents, without changing r. The agents themselves are shared.
 func (r *Run) copied() *Run {
 	c := *r
 	c.byID = nil

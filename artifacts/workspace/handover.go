@@ -33,7 +33,8 @@ type HandOverResult struct {
 	MissingList string // path of a file that lists omitted work, one item per line
 }
 
-// handLimit is the maximum size in bytes: of the packed work, and of all uncommitted files together.
+// handLimit is the maximum size of the packed work, in bytes. The uncommitted files together have the same
+// limit.
 const handLimit = 1 << 30
 
 // HandOver creates a bare repository with the work. Its objects' hashes are checked, and it has no hooks, remotes or

@@ -76,8 +76,9 @@ type reaper struct {
 	patience  time.Duration
 }
 
-// sweep signals all processes that the Finder finds and returns their number. after is the time since the
-// first sweep.
+// sweep signals all processes that the Finder finds and returns their number. During the grace period, each
+// process gets one SIGTERM. After that, or if there are too many processes, sweep stops all of them, so that
+// they can't start others, and kills them. The parameter after is the time since the first sweep.
 func (r *reaper) sweep(after time.Duration) int {
 	if after < grace && len(r.signalled) <= maxGraceful {
 		return r.each(syscall.SIGTERM, r.signalled) // some programs stop their cleanup at a second SIGTERM

@@ -214,7 +214,7 @@ func (s Step) names(abs string) bool {
 	return s.HasExpression("workflow") || strings.HasSuffix("/"+strings.TrimPrefix(filepath.ToSlash(abs), "/"), "/"+strings.TrimPrefix(name, "/"))
 }
 
-// BuiltinPrefix is the prefix of an input workflow that names a built-in example.
+// BuiltinPrefix begins the value of the action's input "workflow" if the value names a built-in example.
 const BuiltinPrefix = "builtin:"
 
 // commented matches the if: conditions of jobs that handle comments.

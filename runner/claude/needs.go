@@ -36,9 +36,10 @@ func (b *Backend) Needs() runner.Needs {
 var copiedNames = []string{".credentials.json", "settings.json", "CLAUDE.md", "rules", "skills", "commands", "agents", "output-styles", "hooks"}
 
 // writableDirs are the directories in the CLI's configuration directory to which the CLI and its tools
-// write. projects contains the conversations. Before 2.1.276, the CLI can't run commands without
-// session-env and can't create tasks without tasks. Agents in plan mode write to plans. Directories with
-// settings are not included, so that an agent can't change settings that apply to another agent.
+// write. The directory "projects" contains the conversations, and agents in plan mode write to "plans". CLI
+// versions before 2.1.276 can run commands only if they can write to "session-env", and create tasks only
+// if they can write to "tasks". Directories with settings are not included, so that an agent can't change
+// settings that apply to another agent.
 var writableDirs = []string{"projects", "session-env", "tasks", "plans"}
 
 // Furnish creates the CLI's configuration directory. It copies the user's settings

@@ -119,8 +119,9 @@ func (s *stream) item(kind string, i item) {
 		s.Display.EndTools(i.ID)
 		s.toolEnded(i)
 	case i.Type != "agent_message" && i.Type != "reasoning" && kind != "item.completed":
-		// A plan, or a tool of an unknown kind. The CLI completes a plan only at the end of the
-		// turn.
+		// A plan, or a tool of an unknown kind, begins or changes, so the text before it is not the
+		// answer. A completed item doesn't count, because the CLI completes a plan only at the end of
+		// the turn, after the answer.
 		s.text.Reset()
 	}
 }
@@ -157,8 +158,8 @@ func (s *stream) toolEnded(i item) {
 	s.ReportDenied(i.Output)
 }
 
-// maxRefused is the maximum number of denied tool calls that are recorded from the stream, and also
-// from the rollout.
+// maxRefused is the maximum number of denied tool calls that are recorded from the stream. A separate
+// list, from the rollout (the CLI's transcript of the thread), has the same limit.
 const maxRefused = 100
 
 // answer returns the result of the invocation. It is called after the process has ended.

@@ -83,7 +83,8 @@ func (m *Message) AddText(size int64) {
 }
 
 // Sum contains the counts of one model. Guess is the number of output tokens that were estimated from the
-// text. Reserved is the part of the surcharge that was recorded for usage that the API did not count.
+// text. Reserved is an amount that was recorded for usage that the API did not count. It is included in
+// Usage.Surcharge.
 type Sum struct {
 	state.Usage
 	Guess    int64

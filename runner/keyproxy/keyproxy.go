@@ -132,7 +132,7 @@ func (p *Proxy) Close() error {
 	return err
 }
 
-// log logs a line without secrets.
+// log masks the secrets in a line and logs it, if the proxy has a log.
 func (p *Proxy) log(line string) {
 	if p.options.Log != nil {
 		p.options.Log(p.secrets.Text(line))

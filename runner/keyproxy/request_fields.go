@@ -127,7 +127,7 @@ func (f RequestFields) readNested(r *Request, d *jsontext.Decoder, names []strin
 	return err
 }
 
-// noteUnknown adds an unknown field at the top level to r.UnknownFields.
+// noteUnknown adds the name of a top-level field to r.UnknownFields if f.Known is not empty and lacks it.
 func (f RequestFields) noteUnknown(r *Request, name string) {
 	if len(f.Known) > 0 && len(r.UnknownFields) < maxLoggedOnce && !slices.Contains(f.Known, name) {
 		r.UnknownFields = append(r.UnknownFields, name)

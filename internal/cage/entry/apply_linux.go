@@ -143,7 +143,7 @@ func (p *Plan) seccomp() (listener int, err error) {
 
 // setFilter installs a seccomp program. It returns the listener's descriptor if flags request one.
 func setFilter(filter []byte, flags uintptr) (int, error) {
-	prog := unix.SockFprog{Len: uint16(len(filter) / unix.SizeofSockFilter), Filter: (*unix.SockFilter)(unsafe.Pointer(unsafe.SliceData(filter)))} //nolint:gosec // at most 4096
+	prog := unix.SockFprog{Len: uint16(len(filter) / unix.SizeofSockFilter), Filter: (*unix.SockFilter)(unsafe.Pointer(unsafe.SliceData(filter)))} //nolint:gosec // at most 4096 instructions
 	fd, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
 	if errno != 0 {
 		return -1, errno

@@ -80,9 +80,9 @@ func Escape(s string) string {
 }
 
 // BreakCommandMark changes ##[, the mark of old-style runner commands, so that a runner doesn't recognize it.
-// Runners find the mark anywhere in a line. The inserted character is visible, because runners ignore
-// invisible characters when they compare text. Call BreakCommandMark after all other changes to the line,
-// because they could create a new mark.
+// Runners find the mark anywhere in a line. The inserted character is a space, because runners ignore
+// invisible characters, such as zero-width ones, when they compare text. Call BreakCommandMark after all
+// other changes to the line, because they could create a new mark.
 func BreakCommandMark(line string) string { return strings.ReplaceAll(line, "##[", "# #[") }
 
 // Inert returns a line that no CI runner interprets as a command. Runner commands start a line, except for

@@ -50,7 +50,8 @@ func (k *process) signal(sig syscall.Signal, group bool) {
 	_ = k.p.Signal(sig)
 }
 
-// finish ends the remaining processes in the group and returns the child's Exit.
+// finish ends the remaining processes in the group and returns the child's Exit. Its parameter, forced, is
+// used only on Linux.
 func (k *process) finish(bool) Exit {
 	e := Exit{Code: -1, Swept: k.group.end()}
 	if k.state != nil {

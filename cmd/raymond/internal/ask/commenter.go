@@ -147,7 +147,7 @@ func (c *commenter) issueOf(ctx context.Context, q *question) (int, error) {
 		return 0, err
 	}
 	if err != nil || found.Number == 0 {
-		return c.issueToAskOn(q), nil // the comment was removed
+		return c.issueToAskOn(q), nil // the comment was removed or can't be read
 	}
 	c.issues[q.Comment] = found.Number
 	return found.Number, nil

@@ -135,9 +135,10 @@ func (at *Site) withFlag(name, flag string) string {
 // isWritten reports whether path is among the paths that the user or an agent CLI's needs make writable.
 func (at *Site) isWritten(p string) bool { return isIn(cage.Resolve(p), cage.ResolveAll(at.write)) }
 
-// goVariables returns variables that make the go command read modules from the real module cache, like
-// from a proxy, before it downloads any. In a cage, the go command can't change the real cache; it copies
-// the modules to the agents' module cache and verifies them. -modcacherw makes the agents' cache removable.
+// goVariables returns variables that make the go command use the user's module cache as its first module
+// proxy, so that it downloads only modules that are missing there. In a cage, the go command can't change
+// the user's cache; it copies the modules to the agents' module cache and verifies them. -modcacherw makes
+// the agents' cache removable.
 func (at *Site) goVariables() []string {
 	modules := at.goModules()
 	if at.isWritten(modules) {

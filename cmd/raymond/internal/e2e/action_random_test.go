@@ -60,7 +60,7 @@ func (k *killChain) isOver(j *bareJob) bool {
 	if len(all) == 0 || all[len(all)-1].Manifest.Status != state.Completed {
 		return false
 	}
-	dir, run := all[len(all)-1].Dir, all[len(all)-1].Run // the post phase deletes all files on the machine
+	dir, run := all[len(all)-1].Dir, all[len(all)-1].Run // from the checkpoint, because the post phase deletes the run's files
 	left := k.forge.History.Evidence(k.t, k.forge.Keys)
 	left.Run, left.Effects, left.IdleMoments, left.Undisturbed = run, invarianttest.ParseEffects(k.effectLines()), k.rests, k.whole
 	left.Events = sitetest.EventsIn(k.t, filepath.Join(dir, "events.jsonl"))

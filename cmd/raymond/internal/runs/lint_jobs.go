@@ -129,8 +129,8 @@ func (l *Lint) openFromSteps() (flows []flow, err error) {
 	return flows, errors.Join(errs...)
 }
 
-// shownPath returns the path under which findings show a workflow: relative to the working directory if
-// it is below it.
+// shownPath returns the path under which findings show a workflow. A path below the working directory is
+// relative to it. The name of a built-in workflow is returned unchanged.
 func shownPath(s *scope.Scope, name string) string {
 	if strings.HasPrefix(name, lint.BuiltinPrefix) {
 		return name

@@ -2,5 +2,6 @@
 
 package sitetest
 
-// isFull reports whether tests try all moments and orders.
+// isFull selects the second argument of Dose. It is true with the build tag world, with which tests try
+// many more moments for a kill, or orders of actions.
 const isFull = true

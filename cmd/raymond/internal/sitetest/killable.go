@@ -58,8 +58,8 @@ sleep 0.02
 echo '<result>the end</result>'
 `
 
-// secondAttempt is a slow check. For each agent, it fails when it runs to its end for the first time, and
-// passes later.
+// secondAttempt is a slow check. For each agent, it fails until it has run to its end once, without being
+// killed; after that, it passes.
 const secondAttempt = `printf '{"agent":"%s","state":"%s","kind":"verify"}\n' "$RAYMOND_AGENT_ID" "$RAYMOND_STATE" >>"$SIDE_EFFECTS"; ` +
 	`sleep 0.05; [ -e "$RAYMOND_AGENT_ID.once" ] || { touch "$RAYMOND_AGENT_ID.once"; false; }`
 
