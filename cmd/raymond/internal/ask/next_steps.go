@@ -83,9 +83,9 @@ func NextStepsFor(f Facts) NextSteps {
 	text := f.causeText() + f.howText()
 	switch {
 	case f.Storage == StoredLater:
-		text += " The post phase stores it when this job ends."
+		text += " It is stored by the post part when this job ends."
 	case f.PostArtifact != "":
-		text += " The post phase has stored it as `" + f.PostArtifact + "`."
+		text += " It is stored as `" + f.PostArtifact + "` by the post part."
 	}
 	return NextSteps{Resumable: true, Text: text}
 }
