@@ -33,8 +33,7 @@ type HandOverResult struct {
 	MissingList string // path of a file that lists omitted work, one item per line
 }
 
-// handLimit is the maximum size of the packed work, in bytes. The uncommitted files together have the same
-// limit.
+// handLimit limits the packed work, and separately the sum of all uncommitted files, in bytes.
 const handLimit = 1 << 30
 
 // HandOver creates a bare repository with the work. Its objects' hashes are checked, and it has no hooks, remotes or
