@@ -38,7 +38,7 @@ type Reporter interface {
 // the budget.
 type Meter interface {
 	// SetAllowance sets how much may still be spent. The cost of running invocations is not yet
-	// subtracted from left; running contains their marks (Order.Mark). If left is state.MostUSD,
+	// subtracted from left; running contains their marks (Order.Mark). If left is state.MaxUSD,
 	// there is no limit. The owner calls SetAllowance after each step, before the step's
 	// invocations start. It returns immediately.
 	SetAllowance(left state.USD, running []string)

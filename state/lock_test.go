@@ -71,8 +71,8 @@ func TestLockWaitIsShort(t *testing.T) {
 			if d != nil {
 				driver = d.PID
 			}
-			assert.Check(t, err, "%s: DrivenBy", name)
-			assert.Check(t, is.Equal(driver, c.driver), "%s: DrivenBy", name)
+			assert.Check(t, err, "%s: FindDriver", name)
+			assert.Check(t, is.Equal(driver, c.driver), "%s: FindDriver", name)
 			time.AfterFunc(c.waited-lockPoll, func() { lock.Close() })
 			f, err := Create(dir, "run-1", "me")
 			assert.NilError(t, err, "%s: Create, when the lock is given back meanwhile", name)

@@ -17,7 +17,7 @@ func TestPipeAsLockIsRefused(t *testing.T) {
 	assert.NilError(t, syscall.Mkfifo(filepath.Join(dir, "run-1.lock"), 0o600))
 	var bad *FileError
 	_, err := FindDriver(dir, "run-1")
-	assert.Check(t, errors.As(err, &bad), "DrivenBy: got %v, want FileError", err)
+	assert.Check(t, errors.As(err, &bad), "FindDriver: got %v, want FileError", err)
 	_, err = Create(dir, "run-1", "me")
 	assert.Check(t, errors.As(err, &bad), "Create: got %v, want FileError", err)
 }

@@ -50,7 +50,7 @@ type Config struct {
 	// their requests directly.
 	Proxy      *keyproxy.Proxy
 	ClaudeArgs []string // additional arguments for Claude Code, as in state.Options.ClaudeArgs
-	Command    string   // the agent command, as in state.Options.AgentCommand
+	Command    string   // the agent command, as in state.Options.Command
 }
 
 // Environ returns the base environment for the CLI with a backend name. If Folder is set, the

@@ -21,7 +21,7 @@ func TestSparseLogsAreRejected(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	if l, err := OpenEventLog(path, runID); err == nil || !strings.Contains(err.Error(), "a line of more than") {
-		t.Errorf("OpenLog: got %v, %v", l, err)
+		t.Errorf("OpenEventLog: got %v, %v", l, err)
 	}
 	assert.Check(t, NewEventLog(os.Stderr, runID, 0).CopyFrom(path) != nil, "CopyFrom: got no error")
 	_, err := read(path)

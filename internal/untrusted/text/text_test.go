@@ -183,7 +183,7 @@ func TestLastLinesStartAtALine(t *testing.T) {
 	}{
 		{"one\ntwo\n", "one\ntwo\n", 9}, {"one\ntwo\n", "two\n", 6}, {"one\ntwo\n", "two\n", 4}, {"one\ntwo", "two", 3}, {"one\ntwo\n", "wo\n", 3}, {"long", "ng", 2},
 	} {
-		assert.Check(t, is.Equal(LastLines(c.s, c.n), c.want), "End(%q, %d)", c.s, c.n)
+		assert.Check(t, is.Equal(LastLines(c.s, c.n), c.want), "LastLines(%q, %d)", c.s, c.n)
 	}
 }
 
@@ -204,7 +204,7 @@ func checkCuts(t *testing.T, s string) {
 			t.Errorf("%q, %d: got %q and %q, want its beginning and its end", s, n, head, tail)
 		}
 		if got := Truncate(s, n); n >= len("…") && len(got) > n || len(s) <= n && got != s {
-			t.Errorf("Shortened(%q, %d): got %q", s, n, got)
+			t.Errorf("Truncate(%q, %d): got %q", s, n, got)
 		}
 	}
 }
