@@ -1,6 +1,8 @@
 package main
 
 import (
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/action"
@@ -27,6 +29,6 @@ func (a *App) actionPostCommand() *cobra.Command {
 // actionEnv returns the environment of a step. run runs another command of the program.
 func (a *App) actionEnv(run func(action.Tool) int) action.Env {
 	return action.Env{
-		Version: version, Environ: a.Environ, Stdout: a.Stdout, Stderr: a.Stderr, Run: run, Process: action.ThisProcess(),
+		Version: version, Environ: a.Environ, Stdout: a.Stdout, Stderr: a.Stderr, Run: run, Process: action.ThisProcess(), Interval: time.Minute,
 	}
 }

@@ -207,9 +207,11 @@ func (c *jobs) checkRedispatch() {
 	}
 }
 
-// jobHold is how long a step without the input hold waits for the next time at which an agent can
-// continue.
+// jobHold is how long a step waits for the next time at which an agent can continue, unless its input
+// args contains the flag --hold. holdFlag matches that flag.
 const jobHold = "5m"
+
+var holdFlag = pattern(`(?:^|\s)--hold(?:=|\s+)['"]?([^\s'"]+)`)
 
 // checkTimes finds delays that are longer than any step waits, and questions with a timeout. It
 // finds nothing if a schedule resumes the run.
@@ -238,12 +240,11 @@ func (c *jobs) checkTimes() {
 // holdOf returns the longest time that a step of a job waits, and that time as written.
 func (c *jobs) holdOf(job string) (longest time.Duration, text string) {
 	for _, s := range c.mayRun(job) {
-		written := s.Input("hold")
-		hold, err := time.ParseDuration(written)
-		if err != nil {
-			written = jobHold
-			hold, _ = time.ParseDuration(jobHold)
+		written := jobHold
+		for _, m := range holdFlag().FindAllStringSubmatch(s.Input("args"), -1) {
+			written = m[1]
 		}
+		hold, _ := time.ParseDuration(written) // lint reports an invalid value of the step
 		if hold >= longest {
 			longest, text = hold, written
 		}

@@ -86,7 +86,11 @@ func rulesForRefusals(a *state.Agent) (rules []string) {
 func AdviceForJob(run *state.Run) Advice {
 	c := adviceForCLI(run)
 	if flag, value, isFlag := strings.Cut(strings.TrimPrefix(c.flags, " --"), " "); isFlag {
-		c.FirstStep, c.NeedsFileChange = "set `"+flag+": "+value+"`", true
+		input := flag + ": " + value
+		if strings.HasPrefix(flag, "max-") {
+			input = "args: --" + flag + "=" + value
+		}
+		c.FirstStep, c.NeedsFileChange = "set `"+input+"`", true
 	}
 	// Leave out the general step. Also leave out the step for a missing or invalid API key: the
 	// action's own message names the input for the key.

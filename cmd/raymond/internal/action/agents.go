@@ -131,7 +131,7 @@ func installers(s *step) map[string]clis.Installer {
 		}
 		name := cli.Abilities.Backend
 		all[name] = installation{
-			pin: *cli.Pin, input: name + "-path", version: s.in.Versions[name],
+			pin: *cli.Pin, input: "clis: " + name + "=PATH", version: s.in.Versions[name],
 			cache: cmp.Or(s.env.Getenv("RUNNER_TOOL_CACHE"), filepath.Join(s.dirs.state, toolsFolder)),
 			env:   job.ScriptEnviron(s.env.Environ, npmVariables), isCaged: !s.options.Cage.IsOff() && unheld(s.in.AllowSudo) == "",
 		}

@@ -109,19 +109,15 @@ func addReporters(s *step, e *ending, b *readyRun, events *report.Fanout) (err e
 	events.Add("job log", report.NewJobReporter(s.log.out, events.Model, report.ConsoleOptions{
 		WorkflowID: b.run.WorkflowID, Verbose: s.options.Verbose(), Color: s.env.Getenv("NO_COLOR") == "",
 	}))
-	if s.in.Annotations {
-		fileOf := func(name string) string { return b.flow.fileOf(s.dirs.top, name) }
-		events.Add("annotations", report.NewAnnotations(s.log.out, events.Model, fileOf))
-	}
+	fileOf := func(name string) string { return b.flow.fileOf(s.dirs.top, name) }
+	events.Add("annotations", report.NewAnnotations(s.log.out, events.Model, fileOf))
 	return err
 }
 
 // tellNext reports the next steps of the user after a run has stopped.
 func (e *ending) tellNext(log *jobLog) {
-	if e.page != nil {
-		e.page.summary.SetNotes(log.notes...)
-		e.page.summary.SetReport(e.kept.report)
-	}
+	e.page.summary.SetNotes(log.notes...)
+	e.page.summary.SetReport(e.kept.report)
 	e.told.Events.Model.SetWaitDetails(report.WaitsOf(e.run))
 	e.told.Events.Next(log.shown(e.next.Text))
 }

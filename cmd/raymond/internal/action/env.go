@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
@@ -26,6 +27,7 @@ type Env struct {
 	Backends  session.Backends
 	Clock     runner.Clock      // of the run; zero for the system clock
 	Transport http.RoundTripper // for requests to the forge and its artifacts; nil for the default
+	Interval  time.Duration     // minimum time between two checkpoints while the run is driven
 }
 
 // Getenv returns the value of an environment variable, or "" if it is not set.

@@ -28,7 +28,7 @@ func TestAllBadInputsAreReported(t *testing.T) {
 	f := sitetest.NewForge(t)
 	j := newJob(t, f, folder(t, oneScript), 1)
 	bad := map[string]string{ // settings, flags, paths, the cage and secrets
-		"mode": "simulat", "resume": "Sometimes!", "budget": "1e3", "meta": "a=1\nno pair", "max-attempts": "101", "working-directory": "no\x01where",
+		"mode": "simulat", "resume": "Sometimes!", "budget": "1e3", "meta": "a=1\nno pair", "args": "--max-attempts 101", "working-directory": "no\x01where",
 		"api-tools": "web-search!", "cage": "maybe", "network": "none, example.com", "follows": "generation 3", "prices": "no\x01where.yaml", "matrix-values": "os: linux",
 		"max-iteration": theirSecret, "anthropic-api-key": theirSecret, "state-key": theirSecret, "env": "A=" + theirSecret,
 	}

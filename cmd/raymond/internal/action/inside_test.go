@@ -86,8 +86,12 @@ func (c *running) env() action.Env {
 	j := c.j
 	self := slots.Process{Machine: "this one", PID: 1, Started: uuid.NewString()}
 	alive.Store(self.Started, c.life)
+	interval := time.Minute
+	if j.isOften {
+		interval = time.Second
+	}
 	return action.Env{
-		Version: "dev", Environ: j.Environ(), Stdout: c.stdout, Stderr: c.stderr, Run: j.tool, Transport: c,
+		Version: "dev", Environ: j.Environ(), Stdout: c.stdout, Stderr: c.stderr, Run: j.tool, Transport: c, Interval: interval,
 		Clock: runner.Clock{Now: c.now, After: time.After},
 		Process: action.Process{
 			Protect: func() error { return nil },

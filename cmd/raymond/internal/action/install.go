@@ -24,7 +24,7 @@ import (
 // clis.Installer.
 type installation struct {
 	pin     clis.Pin
-	input   string   // the input with the path of an installed CLI, for a message
+	input   string   // how an input sets the path of an installed CLI, for a message
 	cache   string   // the tool cache
 	version string   // "" for the pinned version
 	env     []string // of npm

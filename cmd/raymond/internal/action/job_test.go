@@ -22,9 +22,10 @@ import (
 type bareJob struct {
 	*sitetest.Job
 
-	agents clis.Config     // the configuration of the agent CLIs
-	says   map[string]says // by the first word of the prompt
-	late   *running        // a main phase that got no signal
+	agents  clis.Config     // the configuration of the agent CLIs
+	says    map[string]says // by the first word of the prompt
+	late    *running        // a main phase that got no signal
+	isOften bool            // checkpoints are stored each second instead of each minute
 
 	mu      sync.Mutex           // guards the fields below
 	prompts []runner.PromptOrder // the prompts of the agents
@@ -92,6 +93,12 @@ func (j *bareJob) set(pairs ...string) *bareJob {
 // on sets the event that starts the job.
 func (j *bareJob) on(event, payload string) *bareJob {
 	j.Env["GITHUB_EVENT_NAME"], j.Payload = event, payload
+	return j
+}
+
+// often makes the job store a checkpoint each second.
+func (j *bareJob) often() *bareJob {
+	j.isOften = true
 	return j
 }
 

@@ -37,7 +37,7 @@ func TestOutputsForLaterJobsAreAlwaysSet(t *testing.T) {
 	on(1, "eve").do(problem.ExitCodes[problem.ClassDenied]).WantOutputs(t, nobodyWaits...)
 	on(2, "eve", "on-denied", "skip").do(0).WantOutputs(t, nobodyWaits...)
 	on(3, "ann", "budget", "much").do(problem.ExitCodes[problem.ClassUsage]).WantOutputs(t, nobodyWaits...)
-	on(4, "ann", "workflow", "fail", "max-retries", "0", "key", "f").do(problem.ExitCodes[problem.ClassRunFailed]).WantOutputs(t, nobodyWaits...)
+	on(4, "ann", "workflow", "fail", "args", "--max-retries=0", "key", "f").do(problem.ExitCodes[problem.ClassRunFailed]).WantOutputs(t, nobodyWaits...)
 	j := s.job(5)
 	c := j.start()
 	c.Until("the script", func() bool { return strings.Contains(s.done(), "held") })

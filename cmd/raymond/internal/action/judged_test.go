@@ -46,7 +46,7 @@ func TestPublicRepositoryStoresNoConversations(t *testing.T) {
 func TestRunInProgressIsNotResumed(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, heldScripts)
-	j := s.job(1, "checkpoint-interval", "1s")
+	j := s.job(1).often()
 	c := j.start()
 	c.Until("a checkpoint of a run under way", func() bool { return len(s.checkpoints()) == 1 })
 	e := s.job(2).do(problem.ExitCodes[problem.ClassConflict])

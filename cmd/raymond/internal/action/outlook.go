@@ -41,10 +41,7 @@ func (e *ending) outlook(s *step, run *state.Run) ask.NextSteps {
 	if e.kept.byPost {
 		f.PostArtifact = e.kept.artifact
 	}
-	isRed := f.Status != state.Suspended || s.in.SuspendedIsFailure
-	f.Successor = ask.Successor(e.jobFile, ask.StepResult{
-		Job: s.event.Job, Key: s.in.Key, Status: f.Status, IsFailure: isRed, Waits: f.Waits,
-	})
+	f.Successor = ask.Successor(e.jobFile, ask.StepResult{Job: s.event.Job, Key: s.in.Key, Status: f.Status, Waits: f.Waits})
 	return ask.NextStepsFor(f)
 }
 

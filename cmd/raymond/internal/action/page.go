@@ -9,8 +9,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// page is what users read about a run: the step summary, and the comment with the same text. A nil
-// page shows nothing.
+// page is what users read about a run: the step summary, and the comment with the same text.
 type page struct {
 	step    *step
 	summary *report.Summary
@@ -18,9 +17,8 @@ type page struct {
 	isMute  bool     // the step summary can't be written
 }
 
-// openPage prepares the page of a run, with the user's next steps so far. It returns nil if neither
-// a summary nor a comment is wanted. The model learns the earlier segments of the run from its
-// events, also those from other machines.
+// openPage prepares the page of a run, with the user's next steps so far. The model learns the
+// earlier segments of the run from its events, also those from other machines.
 func openPage(s *step, e *ending, b *readyRun, events *report.Fanout) (*page, error) {
 	if b.isResumed() {
 		if err := events.Model.AddAll(report.Events(s.dirs.events(b.run.WorkflowID))); err != nil {
@@ -28,9 +26,6 @@ func openPage(s *step, e *ending, b *readyRun, events *report.Fanout) (*page, er
 		}
 	}
 	commenting := wantsComment(s.event, s.in, s.log)
-	if !s.in.Summary && !commenting {
-		return nil, nil
-	}
 	p := &page{step: s}
 	p.summary = report.NewSummary(events.Model, report.SummaryOptions{
 		Write: p.write, WorkflowID: b.run.WorkflowID, Workflow: b.flow.Workflow, Next: e.outlook(s, b.run).Text,
@@ -49,11 +44,11 @@ func openPage(s *step, e *ending, b *readyRun, events *report.Fanout) (*page, er
 	return p, nil
 }
 
-// write writes the step summary if it is wanted. A failure is only a warning, so that the comment
+// write writes the step summary. A failure is only a warning, so that the comment
 // is still updated.
 func (p *page) write(text string) error {
 	s := p.step
-	if !s.in.Summary || p.isMute {
+	if p.isMute {
 		return nil
 	}
 	if err := s.files.WriteSummary(s.log.shown(text)); err != nil {
@@ -107,7 +102,7 @@ func (p *page) finish(ctx context.Context) {
 func finishLeftPage(ctx context.Context, s *step, e *ending, isLate bool) error {
 	byPost, owed := e.kept.byPost || isLate, s.note.get().Owed
 	if !byPost && owed == "" {
-		if l := e.kept.report; l.Name != "" && s.in.Summary { // the summary of the main phase has no link to it
+		if l := e.kept.report; l.Name != "" { // the summary of the main phase has no link to it
 			return s.files.WriteSummary(report.LinkText(l, s.event.RepositoryURL))
 		}
 		return nil
@@ -118,7 +113,7 @@ func finishLeftPage(ctx context.Context, s *step, e *ending, isLate bool) error 
 		return err
 	}
 	p.summary.SetReport(e.kept.report)
-	if s.in.Summary && (byPost || owed == owesPage) {
+	if byPost || owed == owesPage {
 		text := p.summary.Overview()
 		if e.kept.byPost && e.run.Progress.Status == state.Completed {
 			text += "Stored as `" + e.kept.artifact + "` by the post part.\n"

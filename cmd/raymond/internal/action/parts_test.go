@@ -64,7 +64,7 @@ type fanned struct {
 }
 
 func (f *fanned) plan(run int64) *bareJob {
-	return f.scene.job(run, append([]string{"key", "k", "max-jobs", "4", "matrix-job", "work", "max-retries", "0", "keep-going", "true"}, f.inputs...)...)
+	return f.scene.job(run, "key", "k", "max-jobs", "4", "matrix-job", "work", "args", "--max-retries=0 --keep-going").with(f.inputs...).often()
 }
 
 // of returns a job of the matrix.
@@ -131,7 +131,7 @@ func TestTwelveAgentsOnFourJobs(t *testing.T) {
 // once.
 func TestOneOfFourJobsDies(t *testing.T) {
 	t.Parallel()
-	f := &fanned{scene: newScene(t, fanOut), inputs: []string{"checkpoint-interval", "1s"}}
+	f := &fanned{scene: newScene(t, fanOut)}
 	parts := legs(t, f.plan(1).do(0))
 	f.touch(".hold", true)
 	for i, part := range parts {
@@ -167,7 +167,7 @@ func (f *fanned) dies(part string) {
 // re-run before the join, even more often than necessary.
 func TestPartContinuesWhereItsJobDied(t *testing.T) {
 	t.Parallel()
-	f := &fanned{scene: newScene(t, fanOut), inputs: []string{"checkpoint-interval", "1s"}}
+	f := &fanned{scene: newScene(t, fanOut)}
 	parts := legs(t, f.plan(1).do(0))
 	f.touch(".hold", true)
 	f.dies(parts[2])
@@ -187,7 +187,7 @@ func TestPartContinuesWhereItsJobDied(t *testing.T) {
 // stores nothing, and no matrix contains the running agents.
 func TestRunWithRunningPartIsUnchanged(t *testing.T) {
 	t.Parallel()
-	f := &fanned{scene: newScene(t, fanOut), inputs: []string{"checkpoint-interval", "1s"}}
+	f := &fanned{scene: newScene(t, fanOut)}
 	plan := f.plan(1).do(0)
 	parts := legs(t, plan)
 	f.touch(".hold", true)

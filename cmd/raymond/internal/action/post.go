@@ -207,7 +207,7 @@ func openLeft(ctx context.Context, s *step, e *ending) (*storage, error) {
 		return nil, nil
 	}
 	store := newStore(s, checkpoints.Options{Base: baseOf(ctx, s), Dir: dir, Chain: chain})
-	return &storage{store: store, saver: store.NewSaver(s.in.CheckpointInterval)}, nil
+	return &storage{store: store, saver: store.NewSaver(s.env.Interval)}, nil
 }
 
 // clearConversations removes the conversations that this step has created or restored from the

@@ -158,9 +158,11 @@ func readFlags(env Env, in job.Settings, log *jobLog) (*options.Options, error) 
 	if err = errors.Join(denied, err); err != nil {
 		return o, err
 	}
-	o.Verbosity, o.ScriptEnv, o.Workspace = runner.VerbosityBounded, in.ScriptEnv, in.Workspace
+	o.ScriptEnv, o.Workspace = in.ScriptEnv, in.Workspace
 	if env.Getenv("RUNNER_DEBUG") == "1" { // a user re-runs the job to see everything
 		o.Verbosity = runner.VerbosityFull
+	} else if !o.Verbose() {
+		o.Verbosity = runner.VerbosityBounded
 	}
 	return o, errors.Join(o.Check(), checkCage(in, o.Cage, log))
 }

@@ -21,7 +21,7 @@ func redispatched(ctx context.Context, s *step, run *state.Run) string {
 	case state.NoProgress:
 		return "The workflow is not started again: no agent has made progress in this segment of the run."
 	case state.TooOften:
-		return fmt.Sprintf("The workflow is not started again: it was started %d times in a row (`max-continuations`).", p.Continuations)
+		return fmt.Sprintf("The workflow is not started again: it was started %d times in a row.", p.Continuations)
 	case state.Continues:
 	default:
 		return ""

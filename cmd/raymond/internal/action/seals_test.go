@@ -100,7 +100,7 @@ func TestAlteredRunFilesAreNotStored(t *testing.T) {
 func TestDenialLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, spending)
-	j := s.job(1, "checkpoint-interval", "1s")
+	j := s.job(1).often()
 	c := j.start()
 	c.Until("the script", func() bool { return len(s.stored("-claim")) == 1 && len(s.forge.Checkpoints(t, nil)) == 1 })
 	c.Kill()

@@ -60,7 +60,7 @@ func openStorage(s *step, b *readyRun) (*storage, error) {
 		return nil, err
 	}
 	store.SetCheck(claim.Check)
-	return &storage{store, store.NewSaver(s.in.CheckpointInterval), claim}, nil
+	return &storage{store, store.NewSaver(s.env.Interval), claim}, nil
 }
 
 // newStore creates the store for a run's checkpoints. o has the options that differ between the
@@ -139,7 +139,7 @@ type periodic struct {
 // the last save, however long the next step takes, and a question is stored at once.
 func (b *periodic) Offer(run *state.Run, now time.Time) (taken bool) {
 	isUrgent := b.asks != nil && b.asks.NeedsCheckpoint()
-	if !isUrgent && (now.Sub(b.began) < b.step.in.CheckpointInterval || !b.to.saver.Due(now)) {
+	if !isUrgent && (now.Sub(b.began) < b.step.env.Interval || !b.to.saver.Due(now)) {
 		return false
 	}
 	shot, err := b.take(run)

@@ -32,14 +32,14 @@ func tell(s *step, from prepared, e *ending, err error) error {
 	all = append(all, checkCommandFiles(s.files)...)
 	for _, p := range all {
 		isOfAgent := p == stopped && p.Class != problem.ClassRuntime && p.Class != problem.ClassDenied
-		if !isOfAgent || !s.in.Annotations { // the failed agent has its own annotation
+		if !isOfAgent { // the failed agent has its own annotation
 			annotate(s.log, from.source.path, p)
 		}
 	}
 	all = append(all, problem.Flatten(writeOutputs(s, e, all))...)
 	others := slices.DeleteFunc(slices.Clone(all), func(p *problem.Problem) bool { return p == stopped || p.IsReported })
 	finishPage(s, from.isAllowed, e, others)
-	if len(all) == 1 && all[0].Class == problem.ClassSuspended && !s.in.SuspendedIsFailure {
+	if len(all) == 1 && all[0].Class == problem.ClassSuspended {
 		return nil
 	}
 	if err := s.log.out.Close(); err != nil {
@@ -75,17 +75,22 @@ func asInput(where string) string {
 	if where == "PATH" {
 		return "input workflow"
 	}
-	if name := job.InputOfFlag(where); name != "" {
-		return "input " + name
+	if job.InputOfFlag(where) != "" {
+		return job.FlagLabel(strings.TrimPrefix(where, "--"))
 	}
 	return where
 }
 
 var flagNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`--[a-z]+(-[a-z]+)*`) })
 
-// inputsNamed replaces flags in a text by the names of inputs.
+// inputsNamed replaces flags in a text by the names of inputs. Flags of the input args stay.
 func inputsNamed(text string) string {
-	return flagNames().ReplaceAllStringFunc(text, func(flag string) string { return cmp.Or(job.InputOfFlag(flag), flag) })
+	return flagNames().ReplaceAllStringFunc(text, func(flag string) string {
+		if name := job.InputOfFlag(flag); name != "args" {
+			return cmp.Or(name, flag)
+		}
+		return flag
+	})
 }
 
 // outcome returns the problem that keeps the run from being completed, or nil for none.

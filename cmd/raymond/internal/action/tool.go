@@ -94,9 +94,6 @@ func showOutput(in job.Settings, files *job.Files, log *jobLog, out string) {
 	}
 	out = log.shown(out)
 	log.print(out)
-	if !in.Summary {
-		return
-	}
 	language := map[string]string{job.ModeDiagram: "mermaid"}[in.Mode]
 	if err := files.WriteSummary(text.Fence(out, language)); err != nil {
 		log.warn("step summary: " + err.Error())

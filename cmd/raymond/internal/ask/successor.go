@@ -13,10 +13,9 @@ import (
 
 // StepResult describes how a step of a job ends. It determines which jobs start next.
 type StepResult struct {
-	Job       string // id of the job
-	Key       string // the step's input key; if empty, the step uses the default key, which no other job shares
-	Status    state.Status
-	IsFailure bool // the step fails
+	Job    string // id of the job
+	Key    string // the step's input key; if empty, the step uses the default key, which no other job shares
+	Status state.Status
 	// Waits lists the agents that wait. If agents wait for jobs, only these jobs can resume the run.
 	Waits []report.Wait
 }
@@ -38,10 +37,10 @@ func (e StepResult) nextJobs() []string {
 // Successor returns the name of a later job in the same workflow run that resumes the run. That job
 // needs this step's job, and uses the same action with the same key. If there are several such jobs,
 // Successor returns the first by name. It returns "" if no job qualifies or the file can't be read. It
-// also returns "" after a step that failed or was cancelled, because most jobs don't start then.
+// also returns "" unless the run is suspended, because most jobs don't start after a step that failed.
 func Successor(file []byte, e StepResult) string {
 	f, err := lint.ReadJobFile("", file)
-	if e.Key == "" || e.IsFailure || e.Status == state.Cancelled || err != nil {
+	if e.Key == "" || e.Status != state.Suspended || err != nil {
 		return ""
 	}
 	wanted := e.nextJobs()

@@ -42,17 +42,16 @@ func TestSuccessor(t *testing.T) {
 	for _, c := range []struct {
 		needs, condition, key string
 		status                state.Status
-		isRed                 bool
 		want                  string
 	}{
-		{"one", "", same, state.Suspended, false, "two"},
-		{"[between]", "x", same, state.Suspended, false, "two"},
-		{"one", "", "other", state.Suspended, false, ""},
-		{"one", "", same, state.Suspended, true, ""},
-		{"one", "always()", same, state.Cancelled, false, ""},
+		{"one", "", same, state.Suspended, "two"},
+		{"[between]", "x", same, state.Suspended, "two"},
+		{"one", "", "other", state.Suspended, ""},
+		{"one", "", same, state.Failed, ""},
+		{"one", "always()", same, state.Cancelled, ""},
 	} {
 		file := strings.NewReplacer("NEEDS", c.needs, "CONDITION", c.condition, "KEY", c.key).Replace(threeJobs)
-		assert.Check(t, is.Equal(ask.Successor([]byte(file), ask.StepResult{Job: "one", Key: "k-refs/heads/main", Status: c.status, IsFailure: c.isRed}), c.want), "%+v", c)
+		assert.Check(t, is.Equal(ask.Successor([]byte(file), ask.StepResult{Job: "one", Key: "k-refs/heads/main", Status: c.status}), c.want), "%+v", c)
 	}
 	for _, file := range []string{"", "jobs: [", "jobs:\n  \"`x\":\n    needs: one\n"} {
 		assert.Check(t, is.Equal(ask.Successor([]byte(file), green), ""), "%q", file)

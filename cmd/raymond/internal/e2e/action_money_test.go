@@ -51,7 +51,7 @@ func TestAgentsCannotHideSpending(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, "-- wf/START.md --\n"+c.first)
 			url, answers := costlyAPI(t)
-			j := s.job(1, "claude-path", sitetest.Stub.Path(t), "anthropic-api-key", modelKey, "budget", c.budget, "max-retries", "1").setVariables("ANTHROPIC_BASE_URL", url)
+			j := s.job(1, "clis", "claude="+sitetest.Stub.Path(t), "anthropic-api-key", modelKey, "budget", c.budget, "args", "--max-retries=1").setVariables("ANTHROPIC_BASE_URL", url)
 			e := j.do(c.code)
 			assert.Check(t, is.Contains(e.Stdout+e.Stderr+e.Summary, c.says), "got\n%v\nwant %q in it", e, c.says)
 			assert.Check(t, is.Equal(answers.Load(), c.answers), "answers that the API gave")

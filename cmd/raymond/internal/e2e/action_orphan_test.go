@@ -32,7 +32,7 @@ func startBelowRunner(t *testing.T, s *scene, stdout *os.File) (runner *exec.Cmd
 	cli := filepath.Join(j.Root, "claude")
 	j.Site.Write(cli, patientCLI)
 	assert.NilError(t, os.Chmod(cli, 0o755))
-	j.withInputs("claude-path", cli)
+	j.withInputs("clis", "claude="+cli)
 	j.Prepare("action")
 	runner = exec.Command("/bin/bash", "-c", `"$0" action; :`, j.bin)
 	runner.Dir, runner.Env, runner.Stdout, runner.Stderr = j.Work, j.environment(), stdout, nil
@@ -76,7 +76,7 @@ func TestDeathOfTheRunnerEndsTheRun(t *testing.T) {
 		})
 		s.forge.ChangeRun(1, func(run *artifactstest.Run) { run.Status = "completed" })
 		s.releaseSecondState()
-		e := s.job(2).withInputs("claude-path", sitetest.Stub.Path(t)).do(0)
+		e := s.job(2).withInputs("clis", "claude="+sitetest.Stub.Path(t)).do(0)
 		e.WantOutputs(t, "workflow-id", stored[0].Manifest.WorkflowID, "status", "completed")
 	}
 }

@@ -46,8 +46,8 @@ func (k *killChain) nextJob() *bareJob {
 	if k.key != "" {
 		j.withInputs("state-key", k.key)
 	}
-	return j.setVariables("SIDE_EFFECTS", k.effects).withInputs("claude-path", sitetest.Stub.Path(k.t), "env", "SIDE_EFFECTS",
-		"input", "in", "max-parallel", "1", "budget", "0")
+	return j.setVariables("SIDE_EFFECTS", k.effects).withInputs("clis", "claude="+sitetest.Stub.Path(k.t), "env", "SIDE_EFFECTS",
+		"input", "in", "args", "--max-parallel=1", "budget", "0")
 }
 
 // effectLines returns one line for each agent turn, script and check that the jobs have run.

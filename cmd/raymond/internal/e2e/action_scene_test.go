@@ -58,7 +58,7 @@ func (j *bareJob) wrapCLI(more string) (notes string) {
 	j.Site.Write(path, "#!/bin/bash\n[ \"$1\" = --version ] && { echo '2.1.330 (wrapped stub)'; exit; }\n"+
 		"mkdir -p "+notes+"\nprintf '%s\\n' \"$@\" >"+notes+"/args\nenv -0 >"+notes+"/env\n"+more+"\nexec "+j.stub+" \"$@\"\n")
 	assert.NilError(j.T, os.Chmod(path, 0o755))
-	j.withInputs("claude-path", path)
+	j.withInputs("clis", "claude="+path)
 	return notes
 }
 

@@ -32,17 +32,6 @@ const (
 	inputGeminiKey    = "gemini-api-key"
 )
 
-// versions returns the versions of agent CLIs that the inputs set, by backend.
-func (r *reader) versions() map[string]string {
-	given := map[string]string{}
-	for backend := range vendors {
-		if v := r.value(backend + "-version"); v != "" {
-			given[backend] = v
-		}
-	}
-	return given
-}
-
 // APIKeyInputs returns the names of the inputs for the API key of an agent CLI. It returns none if the
 // CLI uses no API.
 func APIKeyInputs(backend string) []string { return slices.Clone(vendors[backend].inputs) }

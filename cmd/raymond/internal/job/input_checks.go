@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -118,11 +117,6 @@ var (
 		"contains spaces, line breaks or other characters that are not part of a key", "")
 	isMatrix = checkValue(func(v string) bool { _, ok := matrixDigest(v); return ok }, "use the values of the matrix as JSON", "remove it: the default is right")
 	isJob    = checkValue(protocol.IsJobName, "use up to 64 letters, digits, _ and -, beginning with a letter or _", "")
-	isExact  = checkValue(isExactVersion, "use an exact version such as 2.1.330", "")
-	isPause  = checkValue(func(v string) bool {
-		d, err := time.ParseDuration(v)
-		return err == nil && d >= time.Second && v[0] != '+'
-	}, "use a duration of at least 1s, such as 90s or 5m", "")
 	areFiles = checkEach(func(f string) bool {
 		base := path.Base(f)
 		return (f == base || f == workflowFolder+base) && isWorkflowName(base)

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -79,8 +78,6 @@ func (r *reader) fill(to reflect.Value) {
 			}
 		case *int:
 			*field, _ = strconv.Atoi(v)
-		case *time.Duration:
-			*field, _ = time.ParseDuration(v)
 		case *state.USD:
 			*field, _ = state.ParseUSD(v)
 		default:

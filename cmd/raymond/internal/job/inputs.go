@@ -2,6 +2,8 @@ package job
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -51,7 +53,12 @@ func Arguments(getenv func(string) string) []string {
 			args = append(args, in.Flag+"="+v)
 		}
 	}
-	return args
+	_, paths, _ := parseCLIs(InputValue(getenv, "clis"))
+	for _, name := range slices.Sorted(maps.Keys(paths)) {
+		args = append(args, "--"+name+"="+paths[name])
+	}
+	more, _ := parseArgs(InputValue(getenv, "args"))
+	return append(args, more...)
 }
 
 // flagValues returns the values that an input passes to its flag. An empty input passes none, except
@@ -72,12 +79,25 @@ func flagValues(getenv func(string) string, in InputSpec) []string {
 	return []string{v}
 }
 
-// FlagLabel returns the name that problems with a flag use: the input that sets the flag.
-func FlagLabel(flag string) string { return "input " + cmp.Or(InputOfFlag("--"+flag), flag) }
+// FlagLabel returns the name that problems with a flag use: the input that sets the flag, followed by the
+// flag if the input is args.
+func FlagLabel(flag string) string {
+	input := cmp.Or(InputOfFlag("--"+flag), flag)
+	if input == "args" {
+		input += ": --" + flag
+	}
+	return "input " + input
+}
 
 // InputOfFlag returns the name of the input that sets a flag like "--budget". It returns "" if no input
 // sets the flag.
 func InputOfFlag(flag string) string {
+	switch name, isFlag := strings.CutPrefix(flag, "--"); {
+	case isFlag && slices.Contains(argsFlags, name):
+		return "args"
+	case isFlag && slices.Contains(cliNames(), name):
+		return "clis"
+	}
 	for _, in := range inputs {
 		if in.Flag != "" && in.Flag == flag {
 			return in.Name
@@ -98,25 +118,49 @@ func lines(v string) []string {
 }
 
 // UnknownInputs returns a problem for each name below with: that is not an input. The runner itself only
-// warns about such names. environ has the format of os.Environ. The problems don't contain the values,
-// which may be secret.
+// warns about such names. environ has the format of os.Environ. The problems contain a value only if it
+// belongs to a flag or to an agent CLI; other values may be secret.
 func UnknownInputs(environ []string) []InputProblem {
 	known := map[string]bool{}
-	var names []string
 	for _, in := range inputs {
 		known[InputVariable(in.Name)] = true
-		names = append(names, in.Name)
 	}
 	var problems []InputProblem
 	for _, kv := range environ {
-		env, _, _ := strings.Cut(kv, "=")
+		env, value, _ := strings.Cut(kv, "=")
 		rest, ours := strings.CutPrefix(strings.ToUpper(env), "INPUT_")
 		if !ours || known[strings.ToUpper(env)] {
 			continue
 		}
 		name := strings.ToLower(rest)
-		hint := cmp.Or(nearest(name, names), "docs/inputs.md lists all inputs")
-		problems = append(problems, InputProblem{Input: name, What: "is not an input of this action", Hint: hint})
+		problems = append(problems, InputProblem{Input: name, What: "is not an input of this action", Hint: insteadOf(name, shorten(strings.TrimSpace(value)))})
 	}
 	return problems
+}
+
+// withoutInput explains, for things that no input changes, how they are.
+var withoutInput = map[string]string{
+	"summary":              "the step summary is always written",
+	"annotations":          "failures, warnings and the result are always annotated",
+	"suspended-is-failure": "a suspended run does not fail the step; a later step can read the output status",
+	"max-continuations":    "continue: redispatch starts the workflow at most " + strconv.Itoa(maxContinuations) + " times in a row",
+	"checkpoint-interval":  "checkpoints are stored at least a minute apart",
+}
+
+// insteadOf returns a hint for the user who has set an unknown input.
+func insteadOf(name, value string) string {
+	cli := strings.TrimSuffix(strings.TrimSuffix(name, "-version"), "-path")
+	var names []string
+	for _, in := range inputs {
+		names = append(names, in.Name)
+	}
+	switch {
+	case withoutInput[name] != "":
+		return "remove it: " + withoutInput[name]
+	case slices.Contains(argsFlags, name):
+		return "write args: --" + name + "=" + value
+	case cli != name && slices.Contains(cliNames(), cli):
+		return "write clis: " + cli + "=" + value
+	}
+	return cmp.Or(nearest(name, names), "docs/inputs.md lists all inputs")
 }

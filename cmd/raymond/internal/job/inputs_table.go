@@ -1,6 +1,10 @@
 package job
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // Inputs returns all inputs of the Action, in the order of docs/inputs.md.
 func Inputs() []InputSpec { return slices.Clone(inputs) }
@@ -19,7 +23,6 @@ var workflowInputs = []InputSpec{
 	{Name: "meta", Flag: "--meta", Lines: true, Text: "Template variables of every state, one key=value per line."},
 	{Name: "mode", check: oneOf(ModeRun, ModeLint, ModeDiagram, ModeSimulate), Default: ModeRun, Text: "What to do with the workflow: run, lint, diagram or simulate (which needs replies)."},
 	{Name: "replies", check: isLine, Text: "With mode simulate: the file of scripted replies."},
-	{Name: "skip-lint", Flag: "--skip-lint", Bool: true, Text: "Start even if lint finds errors about tags in prompts and scripts. A wrong definition (entry, frontmatter, target of a policy) always stops the run. Default: false."},
 	{Name: "working-directory", check: isLine, Text: "The directory in which agents and scripts work, relative to the workspace. Default: the workspace."},
 	{Name: "key", check: isKey, Text: "Name under which the run is stored and found again, here and in later workflow runs. Default: the names of the workflow file and the job, with the number of the issue or pull request, or else with the branch or tag, and in a matrix with a digest of its values. Set a key if jobs resume each other's run, if a job uses the action twice, and in a job of a reusable workflow."},
 	{Name: "matrix-values", check: isMatrix, Default: "${{ toJSON(matrix) }}", Text: "The values of this job in a matrix, which distinguish its default key from the keys of the other jobs. Do not change it."},
@@ -38,37 +41,21 @@ var limitInputs = []InputSpec{
 	{Name: "budget-per-day", check: isAmount, Text: "Maximum total cost of all runs of this workflow file in 24 hours, in US dollars. Default: no limit."},
 	{Name: "prices", Flag: "--prices", Text: "A file with prices of models, relative to the workspace, which extends and overrides the list in docs/costs.md: for agents that report tokens rather than cost. A budget needs a price for their models."},
 	{Name: "max-iterations", Flag: "--max-iterations", Text: "Maximum number of state executions of all agents. Default: no limit."},
-	{Name: "max-parallel", Flag: "--max-parallel", Text: "Maximum number of agents that execute at once. Default: 4."},
-	{Name: "max-retries", Flag: "--max-retries", Text: "Retries of failed invocations per state execution. Default: 3."},
-	{Name: "overload-wait", Flag: "--overload-wait", Text: "How long to wait while the model's service fails, for example because it is overloaded, before on-overload applies. These waits do not count as retries. Default: 10m; 0 counts them as retries."},
-	{Name: "on-overload", Flag: "--on-overload", Text: "What to do if the service fails for longer than overload-wait: suspend suspends the run for 15 minutes, doubling to 4 hours, at most six times in a row, so that a later step can resume it (started by a schedule, for example); fail fails the agent. Default: suspend."},
-	{Name: "hold", Flag: "--hold", Text: "How long the step waits before it suspends the run, if all agents of the run wait for a time or for the end of a usage limit. Default: 5m; 0 suspends it at once."},
-	{Name: "max-agents", Flag: "--max-agents", Text: "Maximum number of agents alive at once. Default: 256."},
-	{Name: "max-depth", Flag: "--max-depth", Text: "Maximum depth of the return stack. Default: 64."},
-	{Name: "timeout", Flag: "--timeout", Text: "Maximum time for one invocation of a state, for example 20m. Default: none."},
-	{Name: "idle-timeout", Flag: "--idle-timeout", Text: "Maximum time that a prompt state may produce no output. Default: 15m."},
 	{Name: "deadline", Flag: "--deadline", Text: "Suspend the run after this time, so that a later job can resume it. The time starts with the job if the token may read the job's start time (actions: read), and otherwise with the step. Default: " + hostedDeadline + " on GitHub-hosted runners, whose jobs end after 6 hours; none elsewhere."},
-	{Name: "keep-going", Flag: "--keep-going", Bool: true, Text: "Let the other agents finish when one fails. Default: false."},
 	{Name: "done-when", Flag: "--done-when", Lines: true, Text: "Repeat a plain prompt file until these commands exit 0, one command per line."},
-	{Name: "max-attempts", Flag: "--max-attempts", Text: "Maximum number of attempts with done-when. Default: 6."},
+	{Name: "args", check: areArgs, Text: "Flags of raymond run that are not inputs: " + strings.Join(argsFlags, ", ") + ". Write them as on a command line, for example --timeout=20m --keep-going. Words are separated by blanks or line breaks; quotes ('…' or \"…\") group words. Nothing is expanded, and lint refuses expressions. In a job, the default of --hold is 5m, and the default of --on-overload is suspend."},
 }
 
 var agentInputs = []InputSpec{
 	{Name: "agent", Flag: "--agent", Text: "What runs prompts whose states name no agent: claude (Claude Code), codex (OpenAI Codex CLI), gemini (Gemini CLI) or command (your own program). Default: claude."},
 	{Name: "agent-command", Flag: "--agent-command", Text: "The shell command that runs prompts of the agent command. Without the input agent, it runs all prompts whose states name no agent."},
 	{Name: "model", Flag: "--model", Text: "Model of the agents. Default: the agent CLI's."},
-	{Name: "effort", Flag: "--effort", Text: "Effort of the agents. Default: the agent CLI's."},
 	{Name: "permission-mode", Flag: "--permission-mode", Text: "What agents may do without asking. Default: acceptEdits."},
 	{Name: "dangerously-skip-permissions", Flag: "--dangerously-skip-permissions", Bool: true, Text: "Let agents do everything without asking. Default: false."},
 	{Name: "allowed-tools", Flag: "--allowed-tools", Text: "Tools that agents may use without asking, separated by commas or lines."},
 	{Name: "disallowed-tools", Flag: "--disallowed-tools", Text: "Tools that agents may not use, separated by commas or lines."},
 	{Name: "claude-args", Flag: "--claude-arg", Lines: true, Text: "Further arguments for the Claude Code CLI, one argument per line: a flag and its value are two lines, or one line with =."},
-	{Name: "claude-path", Flag: "--claude", Text: "Path of the Claude Code CLI. Default: claude on PATH, or else it is installed."},
-	{Name: "claude-version", check: isExact, Text: "Exact version of the Claude Code CLI to install if there is none. Default: the version that this action was tested with."},
-	{Name: "codex-path", Flag: "--codex", Text: "Path of the Codex CLI. Default: codex on PATH, or else it is installed."},
-	{Name: "codex-version", check: isExact, Text: "Exact version of the Codex CLI to install if there is none. Default: the version that this action was tested with."},
-	{Name: "gemini-path", Flag: "--gemini", Text: "Path of the Gemini CLI. Default: gemini on PATH, or else it is installed."},
-	{Name: "gemini-version", check: isExact, Text: "Exact version of the Gemini CLI to install if there is none. Default: the version that this action was tested with."},
+	{Name: "clis", check: areCLIs, Text: "The agent CLIs, one per line: an exact version to install if there is none on PATH, for example claude=2.1.330, or a path, for example codex=/opt/codex. Default: the CLI on PATH, or else the version that this action was tested with, which is installed."},
 	{Name: "anthropic-api-key", check: isToken, Secret: true, Text: "Key for the Anthropic API, from a secret. Agents use it without being able to read it. The variable ANTHROPIC_BASE_URL of the step sets another URL for the API, for example a gateway."},
 	{Name: "claude-code-oauth-token", check: isToken, Secret: true, Text: "Token of a Claude subscription, from a secret, instead of an API key. Agents use it without being able to read it."},
 	{Name: "openai-api-key", check: isToken, Secret: true, Text: "Key for the OpenAI API, from a secret, for the agent codex. Agents use it without being able to read it. The variable OPENAI_BASE_URL of the step sets another URL for the API, including /v1."},
@@ -80,25 +67,20 @@ var keepingInputs = []InputSpec{
 	{Name: "store", check: oneOf(StoreArtifact, StoreLocal), Default: StoreArtifact, Text: "Where the run is stored: artifact, so that later jobs can resume it, or local, which needs state-dir."},
 	{Name: "state-dir", check: isLine, Text: "With store local: the directory of the state files."},
 	{Name: "state-key", Secret: true, Text: "Encrypts and signs the stored run. Create it with raymond keygen and keep it in a secret; to rotate keys, put the new key on a line above the old ones. Without it, transcripts and workspace of a public repository are not stored."},
-	{Name: "checkpoint-interval", check: isPause, Default: "60s", Text: "Minimum time between two checkpoints during the run, at least 1s."},
 	{Name: "retention-days", check: isNumber(1, 400), Default: "14", Text: "How many days artifacts are stored, 1 to 400; the limit of the repository applies too."},
 	{Name: "workspace", check: oneOf(WorkspaceGit, WorkspaceNone), Default: WorkspaceGit, Text: "git stores commits, changes and new files of the agents' work trees with the run, and takes a snapshot of the files after each prompt state; none stores no files."},
 	{Name: "resume-without-transcript", Bool: true, Default: "false", Text: "Resume a run even if its transcripts or workspace were not stored: agents then start new conversations."},
 	{Name: "changed-workflow", check: oneOf(ChangedTake, ChangedNew, ChangedRefuse), Default: ChangedTake, Text: "What to do with a run whose workflow has changed since it started: take continues with the current states, new starts a new run, refuse fails the step with class conflict."},
 	{Name: "follows", Text: "The output state-digest of an earlier step or job with this key. If the checkpoint to resume is older, or was replaced by another one, the step fails with class conflict. Empty: no check."},
-	{Name: "continue", check: oneOf(ContinueNone, ContinueRedispatch), Default: ContinueNone, Text: "redispatch: if the deadline suspends the run, the step starts its workflow again with workflow_dispatch, on the run's branch or, for pull requests, on the default branch, with the key of the run as the input raymond-key. That needs actions: write, and a workflow file with the trigger workflow_dispatch and that input. none does nothing."},
-	{Name: "max-continuations", check: isNumber(1, 1000), Default: "10", Text: "How often in a row continue: redispatch may start the workflow again, 1 to 1000. It does not do so after a segment of the run in which no agent made progress."},
+	{Name: "continue", check: oneOf(ContinueNone, ContinueRedispatch), Default: ContinueNone, Text: "redispatch: if the deadline suspends the run, the step starts its workflow again with workflow_dispatch, on the run's branch or, for pull requests, on the default branch, with the key of the run as the input raymond-key. That needs actions: write, and a workflow file with the trigger workflow_dispatch and that input. It does so at most " + strconv.Itoa(maxContinuations) + " times in a row, and never after a segment of the run in which no agent made progress. none does nothing."},
 	{Name: "raymond-key", check: isKey, Default: "${{ github.event.inputs.raymond-key }}", Text: "On workflow_dispatch, the key of the run that this step continues; it never starts a new run. Do not change it."},
 	{Name: "resume-from", check: areFiles, Text: "Other workflow files whose runs may be resumed, by name, separated by blanks, commas or lines."},
 }
 
 var showingInputs = []InputSpec{
-	{Name: "summary", Bool: true, Default: "true", Text: "Write the step summary."},
 	{Name: "report", Bool: true, Text: "Store a report about the run as an artifact: one HTML file, not encrypted, with a timeline, the agents' conversations, costs and changed files. Default: true for runs with prompt states in a repository that is known to be private, unless store is local. In a public repository, anyone can read the report."},
-	{Name: "annotations", Bool: true, Default: "true", Text: "Annotate failures, warnings and the result."},
 	{Name: "comment", check: oneOf(CommentNone, CommentSticky), Default: CommentNone, Text: "sticky keeps one comment with an overview of the run up to date on the issue or pull request of the event (issues: write, or pull-requests: write on pull requests); none writes no comment."},
 	{Name: "answer-prefix", check: isPrefix, Default: "/raymond", Text: "Prefix that marks a comment as an answer. It also marks reviews and line comments."},
-	{Name: "suspended-is-failure", Bool: true, Default: "false", Text: "Fail the step when the run is suspended."},
 }
 
 var securityInputs = []InputSpec{

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -33,6 +32,9 @@ const (
 	ChangedNew    = "new"
 	ChangedRefuse = "refuse"
 )
+
+// maxContinuations is the maximum number of times in a row that continue: redispatch starts the workflow.
+const maxContinuations = 10
 
 // Values of the inputs store, workspace, comment, on-denied and continue.
 const (
@@ -82,19 +84,15 @@ type Settings struct {
 	RaymondKey              string `input:"raymond-key"` // the key of the run that a dispatched workflow continues, if any
 	Follows                 string `input:"follows"`     // the output state-digest of another step, if any
 
-	Store              string        `input:"store"`     // StoreArtifact or StoreLocal
-	StateDir           string        `input:"state-dir"` // never empty with StoreLocal
-	StateKey           string        `input:"state-key"`
-	CheckpointInterval time.Duration `input:"checkpoint-interval"` // at least 1s
-	RetentionDays      int           `input:"retention-days"`      // 1 to 400
-	Workspace          string        `input:"workspace"`           // WorkspaceGit or WorkspaceNone
+	Store         string `input:"store"`     // StoreArtifact or StoreLocal
+	StateDir      string `input:"state-dir"` // never empty with StoreLocal
+	StateKey      string `input:"state-key"`
+	RetentionDays int    `input:"retention-days"` // 1 to 400
+	Workspace     string `input:"workspace"`      // WorkspaceGit or WorkspaceNone
 
-	Summary            bool   `input:"summary"`
-	Annotations        bool   `input:"annotations"`
-	SuspendedIsFailure bool   `input:"suspended-is-failure"`
-	Report             *bool  `input:"report"`        // nil means yes if the run has prompts and the repository is known to be private
-	Comment            string `input:"comment"`       // CommentNone or CommentSticky
-	AnswerPrefix       string `input:"answer-prefix"` // what answers in comments begin with; never empty
+	Report       *bool  `input:"report"`        // nil means yes if the run has prompts and the repository is known to be private
+	Comment      string `input:"comment"`       // CommentNone or CommentSticky
+	AnswerPrefix string `input:"answer-prefix"` // what answers in comments begin with; never empty
 
 	Env           []string `input:"env"` // names of variables to pass on
 	ScriptEnv     []string `input:"script-env"`
@@ -147,8 +145,9 @@ func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 	}
 	s := Settings{
 		IsCalled: isCalled(getenv, r.value("job-workflow-ref")), NamesJob: r.value("job") != "", NoPrompts: !prompts,
-		Versions: r.versions(), ModelKeys: given,
+		ModelKeys: given,
 	}
+	s.Versions, _, _ = parseCLIs(r.value("clis"))
 	r.fill(reflect.ValueOf(&s).Elem())
 	r.fill(reflect.ValueOf(&s.Rules).Elem())
 	s.Matrix, _ = matrixDigest(r.value("matrix-values")) // r.check has reported invalid JSON
@@ -157,7 +156,7 @@ func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 		s.ResumeFrom = append(s.ResumeFrom, workflowPath(getenv, path.Base(file)))
 	}
 	if r.value("continue") == ContinueRedispatch {
-		s.Continuations, _ = strconv.Atoi(r.value("max-continuations"))
+		s.Continuations = maxContinuations
 	}
 	r.checkCombinations(s)
 	return s, r.problems

@@ -2,13 +2,16 @@ package job
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/spf13/pflag"
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 )
 
 // env returns a getenv function for an environment. pairs contains names and values in turn.
@@ -37,8 +40,8 @@ func stepEnv(pairs ...string) func(string) string {
 // defaultSettings returns the expected settings if only the input workflow is set.
 func defaultSettings() Settings {
 	return Settings{
-		Mode: ModeRun, Workflow: "wf", Resume: ResumeAuto, Store: StoreArtifact, CheckpointInterval: time.Minute,
-		RetentionDays: 14, Workspace: WorkspaceGit, Summary: true, Annotations: true, Comment: CommentNone, OnDenied: OnDeniedFail,
+		Mode: ModeRun, Workflow: "wf", Resume: ResumeAuto, Store: StoreArtifact,
+		RetentionDays: 14, Workspace: WorkspaceGit, Comment: CommentNone, OnDenied: OnDeniedFail,
 		ChangedWorkflow: ChangedTake, AnswerPrefix: "/raymond", MaxJobs: 64, Versions: map[string]string{}, ModelKeys: map[string]string{},
 	}
 }
@@ -53,10 +56,9 @@ func TestSettingsAreRead(t *testing.T) {
 	getenv := stepEnv("mode", "simulate", "replies", "r.yaml", "working-directory", "sub dir", "input", "  two\nlines \n", "key", "a key",
 		"resume", "nightly-0a1b2c3d@REVIEW.md#2", "resume-from", "a.yml, .github/workflows/b.yaml\nc.yml", "resume-without-transcript", "TRUE",
 		"changed-workflow", "new", "store", "local", "state-dir", "/s", "state-key", "AGE-SECRET-KEY-1\nAGE-SECRET-KEY-2",
-		"checkpoint-interval", "1m30s", "retention-days", "400", "workspace", "none", "summary", "False", "annotations", "FALSE",
-		"comment", "sticky", "suspended-is-failure", "true", "env", "A,B_1\n_c", "script-env", "TOKEN", "allow-actors", "Ann bob.b", "allow-bots", "renovate[bot] *",
+		"retention-days", "400", "workspace", "none", "comment", "sticky", "env", "A,B_1\n_c", "script-env", "TOKEN", "allow-actors", "Ann bob.b", "allow-bots", "renovate[bot] *",
 		"allow-events", "pull_request_target", "on-denied", "skip", "trust-checkout", "false", "allow-sudo", "true", "sandboxed", "true", "api-tools", "web_search googleSearch",
-		"claude-version", "2.1.200", "anthropic-api-key", "sk-1", "claude-code-oauth-token", "oat", "openai-api-key", "sk-2", "gemini-api-key", "AIza", "github-token", "ghs_1",
+		"clis", "claude=2.1.200\n codex=/opt/codex \n", "anthropic-api-key", "sk-1", "claude-code-oauth-token", "oat", "openai-api-key", "sk-2", "gemini-api-key", "AIza", "github-token", "ghs_1",
 		"job", "publish, tidy_2", "matrix-job", "work", "max-jobs", "7", "prompts", "false", "answer-prefix", "@robot:")
 	no := false
 	want := Settings{
@@ -65,7 +67,7 @@ func TestSettingsAreRead(t *testing.T) {
 		Resume: "nightly-0a1b2c3d", Rerun: "REVIEW.md#2",
 		ResumeFrom: []string{".github/workflows/a.yml", ".github/workflows/b.yaml", ".github/workflows/c.yml"}, ResumeWithoutTranscript: true,
 		ChangedWorkflow: ChangedNew, Store: StoreLocal, StateDir: "/s", StateKey: "AGE-SECRET-KEY-1\nAGE-SECRET-KEY-2",
-		CheckpointInterval: 90 * time.Second, RetentionDays: 400, Workspace: WorkspaceNone, Comment: CommentSticky, SuspendedIsFailure: true,
+		RetentionDays: 400, Workspace: WorkspaceNone, Comment: CommentSticky,
 		Env: []string{"A", "B_1", "_c"}, ScriptEnv: []string{"TOKEN"},
 		Rules:    Rules{AllowActors: []string{"Ann", "bob.b"}, AllowBots: []string{"renovate[bot]", "*"}, AllowEvents: []string{"pull_request_target"}},
 		OnDenied: OnDeniedSkip, TrustCheckout: &no, APITools: []string{"web_search", "googleSearch"}, AllowSudo: true, Sandboxed: true,
@@ -101,14 +103,19 @@ func TestWrongInputsAreFaults(t *testing.T) {
 		{"store=local", []string{"state-dir: is missing; store: local needs a directory"}},
 		{"resume=Always", []string{`resume: "Always": use auto, never, require or a workflow id; ids have 1 to 64 lowercase letters, digits or hyphens`}},
 		{"resume=auto@5", []string{`resume: "auto@5": use a workflow id, then @ and the number of a state execution or a state; ID@57, ID@REVIEW for the last execution of REVIEW, ID@REVIEW#2 for its second`}},
-		{"checkpoint-interval=999ms", []string{`checkpoint-interval: "999ms": use a duration of at least 1s, such as 90s or 5m`}},
 		{"retention-days=014", []string{`retention-days: "014": use a whole number from 1 to 400`}},
 		{"allow-actors=renovate[bot]", []string{`allow-actors: "renovate[bot]": "renovate[bot]" is not the login of a person; list bots in allow-bots`}},
 		{"env=ACTIONS_RUNTIME_TOKEN", []string{`env: "ACTIONS_RUNTIME_TOKEN": is never passed on to agents or scripts; remove it`}},
 		{"script-env=github_output", []string{`script-env: "github_output": is never passed on to agents or scripts; remove it`}},
 		{"env=TOKEN=hunter2", []string{"env: contains something that is not the name of a variable; list names, without values"}},
 		{"resume-from=../a.yml", []string{`resume-from: "../a.yml": "../a.yml" is not a workflow file; use names such as nightly.yml`}},
-		{"claude-version=latest", []string{`claude-version: "latest": use an exact version such as 2.1.330`}},
+		{"clis=claude=latest\ncommand=/bin/x\ncodex=1.2.3\ncodex=/opt/codex", []string{
+			`clis: "claude=latest": use an exact version or a path; as in claude=2.1.330 or claude=/opt/claude`,
+			`clis: "command=/bin/x": begin the line with claude=, codex=, gemini=`, `clis: "codex=/opt/codex": sets codex again; use one line for each agent CLI`,
+		}},
+		{"args=--timeout=20m 'oops", []string{`args: "--timeout=20m 'oops": contains a quote that is not closed`}},
+		{"args=--effort=${{ inputs.effort }}", []string{`args: "--effort=${{ inputs.effort }}": contains an expression, whose value could add flags; write the values of flags into the workflow file`}},
+		{"args=20m -v --grace", []string{`args: "20m" is not a flag; write --FLAG=VALUE`, `args: "-v" is not a flag; write --FLAG=VALUE`, `args: --grace has no value`}},
 		{"key=" + strings.Repeat("k", 201), []string{`key: "` + strings.Repeat("k", 77) + `…": has 201 bytes, more than 200`}},
 		{"part=main_work1,Main|key=k", []string{`part: "main_work1,Main": "Main" is not the name of an agent; use names from the output matrix`}},
 		{"part=main_work1|key=k|resume=never", []string{`part: "main_work1": can't be combined with resume: never; remove one of them`}},
@@ -116,9 +123,9 @@ func TestWrongInputsAreFaults(t *testing.T) {
 		{"max-jobs=257", []string{`max-jobs: "257": use a whole number from 1 to 256`}},
 		{"job=publish", []string{"key: is missing: a step with the input job shares its run with other jobs, but the default key is only for this job; set the same key in all jobs of the run"}},
 		{"anthropic-api-key=sk-hunter2 x", []string{"anthropic-api-key: contains spaces, line breaks or other characters that are not part of a key"}},
-		{"mode=x|retention-days=x|summary=x", []string{
+		{"mode=x|retention-days=x|sandboxed=x", []string{
 			`mode: "x": use one of run, lint, diagram, simulate`, `retention-days: "x": use a whole number from 1 to 400`,
-			`summary: "x": use true or false`,
+			`sandboxed: "x": use true or false`,
 		}},
 	} {
 		var pairs, got []string
@@ -149,7 +156,10 @@ func TestSecretsAreInNoProblem(t *testing.T) {
 }
 
 func TestUnknownInputsAreFaults(t *testing.T) {
-	environ := []string{"PATH=/bin", "INPUT_WORKFLOW=wf", "INPUT_DONE-WHEN=true", "INPUT_DONE_WHEN=hunter2", "INPUT_BUDGTE=1", "INPUT_INSIGHTS=true"}
+	environ := []string{
+		"PATH=/bin", "INPUT_WORKFLOW=wf", "INPUT_DONE-WHEN=true", "INPUT_DONE_WHEN=hunter2", "INPUT_BUDGTE=1", "INPUT_INSIGHTS=true",
+		"INPUT_TIMEOUT=20m", "INPUT_CLAUDE-VERSION=2.1.330", "INPUT_CODEX-PATH=/opt/codex", "INPUT_SUMMARY=false",
+	}
 	var got []string
 	for _, f := range UnknownInputs(environ) {
 		got = append(got, formatProblem(f))
@@ -158,6 +168,10 @@ func TestUnknownInputsAreFaults(t *testing.T) {
 		"done_when: is not an input of this action; did you mean done-when?",
 		"budgte: is not an input of this action; did you mean budget?",
 		"insights: is not an input of this action; docs/inputs.md lists all inputs",
+		"timeout: is not an input of this action; write args: --timeout=20m",
+		"claude-version: is not an input of this action; write clis: claude=2.1.330",
+		"codex-path: is not an input of this action; write clis: codex=/opt/codex",
+		"summary: is not an input of this action; remove it: the step summary is always written",
 	}
 	assert.Check(t, is.DeepEqual(got, want), "%q", environ)
 }
@@ -170,17 +184,48 @@ func TestInputsBecomeFlags(t *testing.T) {
 		want   []string
 	}{
 		{stepEnv(), nil},
-		{stepEnv("budget", " 2.50 ", "keep-going", "TRUE", "dangerously-skip-permissions", "False", "model", "--help"),
-			[]string{"--budget=2.50", "--keep-going=true", "--model=--help", "--dangerously-skip-permissions=false"}},
+		{stepEnv("budget", " 2.50 ", "dangerously-skip-permissions", "False", "model", "--help"),
+			[]string{"--budget=2.50", "--model=--help", "--dangerously-skip-permissions=false"}},
 		{stepEnv("meta", "a=1\n\n  b=x y=z \r\n"), []string{"--meta=a=1", "--meta=b=x y=z"}},
 		{stepEnv("done-when", "go vet ./...\ngo test -run 'A B'", "claude-args", "--a\nb c"),
 			[]string{"--done-when=go vet ./...", "--done-when=go test -run 'A B'", "--claude-arg=--a", "--claude-arg=b c"}},
+		{stepEnv("clis", "gemini=/a b\ncodex=1.2.3\nclaude=/c"), []string{"--claude=/c", "--gemini=/a b"}},
+		{stepEnv("args", " --keep-going --timeout 20m\n--effort='$x \"y'\" z\" --timeout=\"\"\r\n--verbose=false "),
+			[]string{"--keep-going=true", "--timeout=20m", `--effort=$x "y z`, "--timeout=", "--verbose=false"}},
+		{stepEnv("args", "--timeout=20m --model=x"), nil},
 		{env("RUNNER_ENVIRONMENT", "github-hosted"), []string{"--deadline=5h30m"}},
 		{env("RUNNER_ENVIRONMENT", "github-hosted", "INPUT_DEADLINE", "1h"), []string{"--deadline=1h"}},
 	} {
 		assert.Check(t, is.DeepEqual(Arguments(test.getenv), test.want), "want %q", test.want)
 	}
-	for flag, want := range map[string]string{"--claude": "claude-path", "--budget": "budget", "--nothing": "", "": ""} {
+	for flag, want := range map[string]string{"--claude": "clis", "--budget": "budget", "--hold": "args", "hold": "", "--nothing": "", "": ""} {
 		assert.Check(t, is.Equal(InputOfFlag(flag), want), "input of %q", flag)
 	}
+}
+
+// TestArgsAcceptsOnlyHarmlessFlags checks the input args with every flag of a run: it accepts only the listed
+// flags, and refuses every other one by name. Problems with values name the flag.
+func TestArgsAcceptsOnlyHarmlessFlags(t *testing.T) {
+	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	options.New(flags).AddAll()
+	accepted := 0
+	flags.VisitAll(func(f *pflag.Flag) {
+		getenv := stepEnv("args", "--"+f.Name)
+		if f.NoOptDefVal == "" {
+			getenv = stepEnv("args", "--"+f.Name+" '\x01'")
+		}
+		_, found := ReadSettings(getenv)
+		if !slices.Contains(argsFlags, f.Name) {
+			assert.Check(t, len(found) > 0 && strings.HasPrefix(found[0].What, "--"+f.Name+" is not accepted"), "%s: got %v", f.Name, found)
+			return
+		}
+		accepted++
+		assert.Check(t, is.Len(found, 0), f.Name)
+		o, err := options.ReadJob(Arguments(getenv), FlagLabel)
+		assert.Check(t, err)
+		if err := o.Check(); f.NoOptDefVal == "" {
+			assert.Check(t, err != nil && strings.HasPrefix(err.Error(), "usage: input args: --"+f.Name+": "), "%s: got %v", f.Name, err)
+		}
+	})
+	assert.Check(t, is.Equal(accepted, len(argsFlags)), "flags of a run")
 }

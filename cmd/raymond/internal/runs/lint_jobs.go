@@ -45,8 +45,8 @@ func (l *Lint) readJobFiles() error {
 	return errors.Join(errs...)
 }
 
-// checkInputs checks the inputs of each step as the job would. It can't check inputs with expressions,
-// and doesn't read the price file that the input prices names.
+// checkInputs checks the inputs of each step as the job would. It can't check inputs with expressions
+// except args, which may not contain any, and doesn't read the price file that the input prices names.
 func (l *Lint) checkInputs(f *lint.JobFile) {
 	for _, s := range f.Steps {
 		if !s.IsAction() {
@@ -68,8 +68,8 @@ func (l *Lint) checkInputs(f *lint.JobFile) {
 			errs = append(errs, b.Usage())
 		}
 		for _, p := range problem.Flatten(errors.Join(errs...)) {
-			name := strings.TrimPrefix(p.Where, "input ")
-			if !s.HasExpression(name) {
+			name, _, _ := strings.Cut(strings.TrimPrefix(p.Where, "input "), ":")
+			if name == "args" || !s.HasExpression(name) {
 				at := s.Pos(name)
 				l.add(finding{File: f.Path, Line: at.Line, Col: at.Col, Severity: lint.Error, Code: "input", Message: p.Where + ": " + p.What, Hint: p.Hint})
 			}
