@@ -69,9 +69,6 @@ type Manifest struct {
 	Estimated  bool `json:"cost_estimated,omitzero"`
 	Iterations int  `json:"iterations"`
 
-	// IntervalMS is the interval at which checkpoints are stored while the run is running, in milliseconds.
-	// It is 0 if unknown.
-	IntervalMS int64 `json:"interval_ms,omitzero"`
 	// Ended means that the action step is over, even if Status is still running: its post phase wrote this
 	// checkpoint.
 	Ended bool `json:"ended,omitzero"`

@@ -191,12 +191,12 @@ func (f Facts) byStatus(m *checkpoint.Manifest) Decision {
 	return f.newOrRefuse(ClassUsage, fmt.Sprintf("run %s is %s", m.WorkflowID, m.Status), "resume: auto starts a new one")
 }
 
-// usualInterval is the checkpoint interval if the manifest does not contain it.
-const usualInterval = time.Minute
+// maxSilence is how long a job that drives a run may store nothing: twice the time between checkpoints.
+const maxSilence = 2 * time.Minute
 
 // running decides about a run that was running when its checkpoint was stored. It resumes the run
 // only if no job drives it anymore. If the API can't answer, a job counts as ended when it has
-// stored nothing for two of its intervals.
+// stored nothing for maxSilence.
 func (f Facts) running(m *checkpoint.Manifest) Decision {
 	status := f.RunStatus
 	if f.InThisRun {
@@ -205,12 +205,8 @@ func (f Facts) running(m *checkpoint.Manifest) Decision {
 	if status == completed || m.Ended {
 		return Decision{Action: Resume}
 	}
-	interval := time.Duration(m.IntervalMS) * time.Millisecond
-	if interval <= 0 {
-		interval = usualInterval
-	}
 	age := f.Now.Sub(m.Created)
-	if f.InThisRun && status == "" && age >= 2*interval {
+	if f.InThisRun && status == "" && age >= maxSilence {
 		return Decision{Action: Resume}
 	}
 	how := "is " + status

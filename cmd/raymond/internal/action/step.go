@@ -179,8 +179,7 @@ func (s *step) origin() checkpoint.Manifest {
 	return checkpoint.Manifest{
 		RepositoryID: s.event.Repository.ID, Repository: s.event.Repository.Name, Workflow: s.event.Workflow, Key: s.key, Part: s.part(),
 		RunID: s.event.RunID, RunAttempt: s.event.Attempt, Job: s.event.Job,
-		Runner: s.event.Runner, IntervalMS: s.env.Interval.Milliseconds(),
-		Event: s.event.Name, Kind: s.event.Kind, Number: s.event.Number, Title: s.event.Title, Head: s.event.Head,
+		Runner: s.event.Runner, Event: s.event.Name, Kind: s.event.Kind, Number: s.event.Number, Title: s.event.Title, Head: s.event.Head,
 		Untrusted: s.note.get().Untrusted, Dirs: s.places, Program: s.env.Version, Ended: s.isPost,
 	}
 }
