@@ -87,7 +87,7 @@ func (a *App) commands() *cobra.Command {
 		a.actionCommand(func(t action.Tool) int {
 			return (&App{Args: t.Args, Environ: t.Environ, Stdout: t.Stdout, Stderr: t.Stderr}).Main()
 		}))
-	root.AddCommand(&cobra.Command{Use: "environment", Short: "list the environment variables", Long: columns(variables)}, exitCodesTopic())
+	root.AddCommand(&cobra.Command{Use: "environment", Short: "list the environment variables", Long: columns(variables())}, exitCodesTopic())
 	root.SetFlagErrorFunc(a.flagProblem)
 	return root
 }

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/runner/clis"
 
 	"github.com/spf13/cobra"
 )
@@ -15,11 +16,15 @@ import (
 // entry is one line of a help topic: a name and its meaning.
 type entry struct{ Name, Meaning string }
 
-// variables are the environment variables that raymond reads, or sets for the processes that it starts.
-var variables = []entry{
-	{Name: "RAYMOND_CLAUDE", Meaning: "read: path of the Claude Code CLI, unless --claude is given"},
-	{Name: "RAYMOND_CODEX", Meaning: "read: path of the Codex CLI, unless --codex is given"},
-	{Name: "RAYMOND_GEMINI", Meaning: "read: path of the Gemini CLI, unless --gemini is given"},
+// variables returns the environment variables that raymond reads, or sets for the processes that it starts.
+func variables() (list []entry) {
+	for _, c := range clis.Installable() {
+		list = append(list, entry{c.PathVariable(), "read: path of the " + c.Program() + ", unless --" + c.Abilities.Backend + " is given"})
+	}
+	return append(list, otherVariables...)
+}
+
+var otherVariables = []entry{
 	{Name: "NO_COLOR", Meaning: "read: if it is set, output has no colours"},
 	{Name: "RAYMOND_WORKFLOW_ID", Meaning: "set: id of the run"},
 	{Name: "RAYMOND_AGENT_ID", Meaning: "set: name of the agent"},

@@ -31,7 +31,9 @@ func transcriptsOf(env []string) transcripts.Store {
 
 // configFolder returns the CLI's configuration directory in an environment. The directory may not exist
 // yet.
-func configFolder(env []string) string { return program.ConfigDir(env, "CLAUDE_CONFIG_DIR", ".claude") }
+func configFolder(env []string) string {
+	return program.ConfigDir(env, Access.FolderVariable, Access.Folder)
+}
 
 // slugSize is the maximum number of UTF-16 units of a path that the CLI uses in the name of a directory.
 // If a path is longer, the CLI truncates it and appends a hash.

@@ -1,5 +1,5 @@
 // Package clis lists the agent CLIs that can run prompts. To add another agent CLI, write a package
-// for it and add it to All.
+// for it, add it to All, and add its name to protocol.Backends.
 package clis
 
 import (
@@ -60,16 +60,10 @@ func (c Config) Environ(backend string) []string {
 	if !ok {
 		env = c.Env
 	}
-	if variable := folderVars[backend]; variable != "" && c.Folder != "" {
+	if variable := Find(backend).Access.FolderVariable; variable != "" && c.Folder != "" {
 		return append(slices.Clone(env), variable+"="+filepath.Join(c.Folder, backend))
 	}
 	return env
-}
-
-// folderVars maps the backend name of an agent CLI to the environment variable for its
-// configuration folder.
-var folderVars = map[string]string{
-	protocol.BackendClaude: "CLAUDE_CONFIG_DIR", protocol.BackendCodex: "CODEX_HOME", protocol.BackendGemini: "GEMINI_CLI_HOME",
 }
 
 // CLI describes an agent CLI, independent of a run.
@@ -77,25 +71,45 @@ type CLI struct {
 	Abilities runner.Abilities
 	Pin       *Pin         // nil if the CLI can't be installed
 	API       keyproxy.API // API that the CLI uses; nil if unknown
+	Access    program.Access
 	// keywords are the keywords of the transcript format, separated by white space. They must not
 	// be masked, because then the CLI could not read its transcripts.
 	keywords   string
-	newBackend func(Config) cliBackend
+	newBackend func(c Config, env []string) cliBackend
 }
 
-// All lists the agent CLIs. The first one is the default agent CLI.
+// Program returns the name of the CLI's program for users, for example "Codex CLI".
+func (c CLI) Program() string { return strings.TrimSuffix(c.Abilities.Title, " CLI") + " CLI" }
+
+// PathVariable returns the environment variable with the path of the CLI's program.
+func (c CLI) PathVariable() string { return "RAYMOND_" + strings.ToUpper(c.Abilities.Backend) }
+
+// Find returns the agent CLI with a backend name, or the zero CLI if there is none.
+func Find(backend string) CLI {
+	if i := slices.IndexFunc(All, func(c CLI) bool { return c.Abilities.Backend == backend }); i >= 0 {
+		return All[i]
+	}
+	return CLI{}
+}
+
+// Installable returns the agent CLIs that can be installed, whose paths users can set.
+func Installable() []CLI {
+	return slices.DeleteFunc(slices.Clone(All), func(c CLI) bool { return c.Pin == nil })
+}
+
+// All lists the agent CLIs, in the order of protocol.Backends.
 var All = []CLI{
-	{claude.Abilities(), &claude.Pin, claude.API{}, claude.Words, func(c Config) cliBackend {
-		return &claude.Backend{CLI: c.baseCLI(protocol.BackendClaude, claude.Pin), IsSandboxed: c.IsSandboxed, Args: c.ClaudeArgs}
+	{claude.Abilities(), &claude.Pin, claude.API{}, claude.Access, claude.Words, func(c Config, env []string) cliBackend {
+		return &claude.Backend{CLI: c.baseCLI(protocol.BackendClaude, claude.Pin, env), IsSandboxed: c.IsSandboxed, Args: c.ClaudeArgs}
 	}},
-	{codex.Abilities(), &codex.Pin, codex.API{}, codex.Words, func(c Config) cliBackend {
-		return &codex.Backend{CLI: c.baseCLI(protocol.BackendCodex, codex.Pin)}
+	{codex.Abilities(), &codex.Pin, codex.API{}, codex.Access, codex.Words, func(c Config, env []string) cliBackend {
+		return &codex.Backend{CLI: c.baseCLI(protocol.BackendCodex, codex.Pin, env)}
 	}},
-	{gemini.Abilities(), &gemini.Pin, gemini.API{}, gemini.Words, func(c Config) cliBackend {
-		return &gemini.Backend{CLI: c.baseCLI(protocol.BackendGemini, gemini.Pin)}
+	{gemini.Abilities(), &gemini.Pin, gemini.API{}, gemini.Access, gemini.Words, func(c Config, env []string) cliBackend {
+		return &gemini.Backend{CLI: c.baseCLI(protocol.BackendGemini, gemini.Pin, env)}
 	}},
-	{command.Abilities(), nil, nil, "", func(c Config) cliBackend {
-		return &command.Backend{Command: c.Command, Env: c.Environ(protocol.BackendCommand), NoNewPrivs: c.NoNewPrivs, Proxy: c.Proxy}
+	{command.Abilities(), nil, nil, program.Access{}, "", func(c Config, env []string) cliBackend {
+		return &command.Backend{Command: c.Command, Env: env, NoNewPrivs: c.NoNewPrivs, Proxy: c.Proxy}
 	}},
 }
 
@@ -117,11 +131,11 @@ type cliBackend interface {
 }
 
 // baseCLI returns the part of a backend's configuration that is the same for all CLIs that can be
-// installed.
-func (c Config) baseCLI(backend string, pin Pin) program.CLI {
+// installed. env is its base environment.
+func (c Config) baseCLI(backend string, pin Pin, env []string) program.CLI {
 	return program.CLI{
 		Path: c.Paths[backend], Installer: c.Installers[backend], Tested: pin.Version(),
-		Env: c.Environ(backend), NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, Proxy: c.Proxy,
+		Env: env, NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, Proxy: c.Proxy,
 	}
 }
 
@@ -129,8 +143,9 @@ func (c Config) baseCLI(backend string, pin Pin) program.CLI {
 func New(c Config) map[string]runner.AgentCLI {
 	all := map[string]runner.AgentCLI{}
 	for _, known := range All {
-		cli := known.newBackend(c)
-		all[known.Abilities.Backend] = agentCLI{cli, cli.Transcripts(), known.Abilities}
+		name := known.Abilities.Backend
+		cli := known.newBackend(c, c.Environ(name))
+		all[name] = agentCLI{cli, cli.Transcripts(), known.Abilities}
 	}
 	return all
 }

@@ -8,9 +8,20 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 )
+
+// TestAllBackendsAreListed checks that All contains the agent CLI of each backend, in this order.
+func TestAllBackendsAreListed(t *testing.T) {
+	var names []string
+	for _, c := range All {
+		names = append(names, c.Abilities.Backend)
+	}
+	assert.Check(t, is.DeepEqual(names, protocol.Backends()))
+}
 
 // TestDocsListVersionsAndFaults checks that docs/agents.md contains the tested version of each CLI
 // and each fault with its consequence.

@@ -16,7 +16,9 @@ import (
 )
 
 // configDir returns the CLI's configuration folder for the given environment.
-func configDir(env []string) string { return program.ConfigDir(env, "CODEX_HOME", ".codex") }
+func configDir(env []string) string {
+	return program.ConfigDir(env, Access.FolderVariable, Access.Folder)
+}
 
 // storeOf returns the store with the CLI's threads for the given environment. The folders of
 // rollouts are named after the year, the month and the day.

@@ -36,6 +36,13 @@ func Abilities() runner.Abilities {
 	}
 }
 
+// Access describes the CLI's configuration and how it reaches a model.
+var Access = program.Access{
+	Folder: ".codex", FolderVariable: "CODEX_HOME", URLVariable: baseVar,
+	Keys:   []program.Key{{Input: "openai-api-key", Text: "Key for the OpenAI API, from a secret, for the agent codex. Agents use it without being able to read it. The variable OPENAI_BASE_URL of the step sets another URL for the API, including /v1."}},
+	Logins: []string{"OPENAI_", "CODEX_"}, Providers: []program.Provider{{Switch: baseVar}},
+}
+
 // Needs implements runner.AgentCLI.
 func (b *Backend) Needs() runner.Needs {
 	needs := b.CLI.Needs(b.Source(), program.Variable(b.Env, baseVar), "api.openai.com")

@@ -46,6 +46,20 @@ func Abilities() runner.Abilities {
 	}
 }
 
+// Access describes the CLI's configuration and how it reaches a model.
+var Access = program.Access{
+	Folder: ".gemini", FolderVariable: homeVar, URLVariable: "GOOGLE_GEMINI_BASE_URL",
+	Keys:   []program.Key{{Input: "gemini-api-key", Text: "Key for the Gemini API, from a secret, for the agent gemini. Agents use it without being able to read it. The variable GOOGLE_GEMINI_BASE_URL of the step sets another URL for the API."}},
+	Logins: []string{"GEMINI_", "GOOGLE_"},
+	Providers: []program.Provider{
+		{
+			Switch: "GOOGLE_GENAI_USE_VERTEXAI",
+			Names:  "GOOGLE_APPLICATION_CREDENTIALS GOOGLE_CLOUD_PROJECT GOOGLE_CLOUD_PROJECT_ID GOOGLE_CLOUD_LOCATION GOOGLE_VERTEX_BASE_URL",
+		},
+		{Switch: "GOOGLE_GEMINI_BASE_URL"},
+	},
+}
+
 // Needs implements runner.AgentCLI.
 func (b *Backend) Needs() runner.Needs {
 	needs := b.CLI.Needs(b.Source(), program.Variable(b.Env, "GOOGLE_GEMINI_BASE_URL"), "generativelanguage.googleapis.com")

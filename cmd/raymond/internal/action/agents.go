@@ -75,10 +75,10 @@ func (a *agents) guardKeys(s *step, book prices.Table) error {
 		name := cli.Abilities.Backend
 		if key := s.in.ModelKey(name); cli.API != nil && key.Text != "" {
 			v := keyproxy.Vendor{
-				API: cli.API, Upstream: s.env.Getenv(job.BaseURLVariable(name)), Credential: keyproxy.Credential{Text: key.Text, IsToken: key.IsToken},
+				API: cli.API, Upstream: s.env.Getenv(cli.Access.URLVariable), Credential: key,
 			}
-			if name == protocol.BackendClaude && v.Upstream != "" {
-				for line := range strings.Lines(s.env.Getenv("ANTHROPIC_CUSTOM_HEADERS")) {
+			if variable := cli.Access.HeaderVariable; variable != "" && v.Upstream != "" {
+				for line := range strings.Lines(s.env.Getenv(variable)) {
 					header, _, _ := strings.Cut(line, ":")
 					v.Headers = append(v.Headers, http.CanonicalHeaderKey(strings.TrimSpace(header)))
 				}
@@ -125,10 +125,7 @@ func priced(log *jobLog, book prices.Table) func(model string) (state.Price, boo
 // cache.
 func installers(s *step) map[string]clis.Installer {
 	all := map[string]clis.Installer{}
-	for _, cli := range clis.All {
-		if cli.Pin == nil {
-			continue
-		}
+	for _, cli := range clis.Installable() {
 		name := cli.Abilities.Backend
 		all[name] = installation{
 			pin: *cli.Pin, input: "clis: " + name + "=PATH", version: s.in.Versions[name],

@@ -13,6 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/clis"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -75,33 +76,15 @@ func checkCredentials(env Env, in job.Settings, o *options.Options, f *scope.Sco
 	return errors.Join(errs...)
 }
 
-// login describes how a user can log in with an agent CLI without an input for the key: with
-// environment variables that the job passes on and whose names have a given prefix, or with files
-// in the CLI's directory. The directory is in the home directory, or where the variable says.
-type login struct {
-	prefixes         []string
-	variable, folder string
-}
-
-// logins has an entry for each agent CLI that uses an API, by the names of protocol.Backends.
-var logins = map[string]login{
-	protocol.BackendClaude: {[]string{"ANTHROPIC_", "CLAUDE_", "AWS_"}, "CLAUDE_CONFIG_DIR", ".claude"},
-	protocol.BackendCodex:  {[]string{"OPENAI_", "CODEX_"}, "CODEX_HOME", ".codex"},
-	protocol.BackendGemini: {[]string{"GEMINI_", "GOOGLE_"}, "", ".gemini"},
-}
-
 // mayLogIn reports whether an agent CLI may have credentials that this program can't see.
 func mayLogIn(env Env, in job.Settings, backend string) bool {
-	l := logins[backend]
+	access := clis.Find(backend).Access
 	for _, name := range in.Env {
-		if slices.ContainsFunc(l.prefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
+		if slices.ContainsFunc(access.Logins, func(p string) bool { return strings.HasPrefix(name, p) }) {
 			return true
 		}
 	}
-	dir := filepath.Join(cmp.Or(env.Getenv("HOME"), env.Getenv("USERPROFILE")), l.folder)
-	if l.variable != "" {
-		dir = cmp.Or(env.Getenv(l.variable), dir)
-	}
+	dir := cmp.Or(env.Getenv(access.FolderVariable), filepath.Join(cmp.Or(env.Getenv("HOME"), env.Getenv("USERPROFILE")), access.Folder))
 	if _, err := os.Stat(dir); err == nil {
 		return true
 	}

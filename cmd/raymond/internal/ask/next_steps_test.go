@@ -202,7 +202,7 @@ func TestFailureSaysWhatHelps(t *testing.T) {
 		way + files + " It needs `changed-workflow: take`.": {state.Agent{State: "A.sh", Failure: &state.AgentFailure{Class: string(state.Fatal), Message: "exit code 1"}}, true},
 		way: {state.Agent{State: "A.md", Failure: &state.AgentFailure{Class: string(state.Transient), Message: "no result"}}, true},
 		"Shorten A.md and its input, or split it into states that lead on by <reset>. " + way + files: {state.Agent{State: "A.md", Failure: &long}, false},
-		"Set `args: --max-agents=8`. " + way + files: {state.Agent{State: "A.md", Failure: &state.AgentFailure{Message: "max-agents: the run would have 5 agents at once, more than 4"}}, false},
+		"Set `args: --max-agents=8`. " + way + files:                                                  {state.Agent{State: "A.md", Failure: &state.AgentFailure{Message: "max-agents: the run would have 5 agents at once, more than 4"}}, false},
 		"Reset the conversation in a state before A.md. Then run the workflow with `resume: w@N`, where N is the number of `B.md` in the table of states.": {
 			state.Agent{State: "A.md", By: "agent B.md", Session: &state.Session{ID: "s"}, Failure: &long}, false},
 	} {

@@ -1,52 +1,36 @@
 package job
 
 import (
-	"slices"
-
-	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/clis"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// APIKey is a credential with which an agent CLI uses the API of its vendor.
-type APIKey struct {
-	Text    string // empty if no credential is set
-	IsToken bool   // a subscription token instead of an API key
+// keyInputs returns the inputs for the API keys of all agent CLIs.
+func keyInputs() (list []InputSpec) {
+	for _, cli := range clis.All {
+		for _, key := range cli.Access.Keys {
+			list = append(list, InputSpec{Name: key.Input, check: isToken, Secret: true, Text: key.Text})
+		}
+	}
+	return list
 }
-
-// vendor describes how a job configures the API of an agent CLI.
-type vendor struct {
-	inputs []string // names of the inputs for the key, in the order of precedence
-	base   string   // environment variable that sets another URL of the API
-}
-
-// vendors describes the APIs of agent CLIs that use one. The keys are elements of protocol.Backends.
-var vendors = map[string]vendor{
-	protocol.BackendClaude: {[]string{inputAnthropicKey, inputClaudeToken}, "ANTHROPIC_BASE_URL"},
-	protocol.BackendCodex:  {[]string{inputOpenAIKey}, "OPENAI_BASE_URL"},
-	protocol.BackendGemini: {[]string{inputGeminiKey}, "GOOGLE_GEMINI_BASE_URL"},
-}
-
-const (
-	inputAnthropicKey = "anthropic-api-key"
-	inputClaudeToken  = "claude-code-oauth-token"
-	inputOpenAIKey    = "openai-api-key"
-	inputGeminiKey    = "gemini-api-key"
-)
 
 // APIKeyInputs returns the names of the inputs for the API key of an agent CLI. It returns none if the
 // CLI uses no API.
-func APIKeyInputs(backend string) []string { return slices.Clone(vendors[backend].inputs) }
-
-// BaseURLVariable returns the name of the environment variable that sets another URL for an agent CLI's
-// API. It returns "" if the CLI uses no API.
-func BaseURLVariable(backend string) string { return vendors[backend].base }
+func APIKeyInputs(backend string) (names []string) {
+	for _, key := range clis.Find(backend).Access.Keys {
+		names = append(names, key.Input)
+	}
+	return names
+}
 
 // ModelKey returns the credential that the inputs set for the API of an agent CLI. Its Text is empty if
 // no credential is set.
-func (s Settings) ModelKey(backend string) APIKey {
-	for _, input := range vendors[backend].inputs {
-		if text := s.ModelKeys[input]; text != "" {
-			return APIKey{text, input == inputClaudeToken}
+func (s Settings) ModelKey(backend string) keyproxy.Credential {
+	for _, key := range clis.Find(backend).Access.Keys {
+		if text := s.ModelKeys[key.Input]; text != "" {
+			return keyproxy.Credential{Text: text, IsToken: key.IsToken}
 		}
 	}
-	return APIKey{}
+	return keyproxy.Credential{}
 }

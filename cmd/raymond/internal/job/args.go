@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
-	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/clis"
 )
 
 // argsFlags are the flags of raymond run that the input args may contain. None of them determines what
@@ -97,7 +97,10 @@ func areCLIs(v string) []InputProblem {
 	return found
 }
 
-// cliNames returns the names of the agent CLIs that a job can install or have a path for.
-func cliNames() []string {
-	return slices.DeleteFunc(protocol.Backends(), func(name string) bool { return vendors[name].base == "" })
+// cliNames returns the names of the agent CLIs that can be installed.
+func cliNames() (names []string) {
+	for _, cli := range clis.Installable() {
+		names = append(names, cli.Abilities.Backend)
+	}
+	return names
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
-	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/clis"
 )
 
 // common are the variables of the job that every program gets. Variables for directories of toolchains
@@ -31,55 +31,28 @@ var windows = strings.Fields(`
 // prefixes are the prefixes of variables that every program gets.
 var prefixes = []string{"LC_", "RAYMOND_"}
 
-// models are the variables with names of models. The names differ between providers.
-const models = " ANTHROPIC_MODEL ANTHROPIC_SMALL_FAST_MODEL ANTHROPIC_SMALL_FAST_MODEL_AWS_REGION" +
-	" ANTHROPIC_DEFAULT_OPUS_MODEL ANTHROPIC_DEFAULT_SONNET_MODEL ANTHROPIC_DEFAULT_HAIKU_MODEL"
-
-// provider is a service that offers models and is not the vendor's own API, such as Bedrock. It lists
-// the variables that an agent CLI reads for it.
-type provider struct {
-	backend  string // the agent CLI that reads the variables
-	when     string // the variable that turns the provider on
-	names    string
-	prefixes []string
-}
-
-var providers = []provider{
-	{protocol.BackendClaude, "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_SKIP_BEDROCK_AUTH ANTHROPIC_BEDROCK_BASE_URL" + models, []string{"AWS_"}},
-	{
-		protocol.BackendClaude, "CLAUDE_CODE_USE_VERTEX",
-		"CLAUDE_CODE_SKIP_VERTEX_AUTH CLOUD_ML_REGION GOOGLE_APPLICATION_CREDENTIALS GOOGLE_CLOUD_PROJECT GCLOUD_PROJECT" + models,
-		[]string{"ANTHROPIC_VERTEX_", "VERTEX_REGION_"},
-	},
-	{protocol.BackendClaude, "CLAUDE_CODE_USE_FOUNDRY", "CLAUDE_CODE_SKIP_FOUNDRY_AUTH" + models, []string{"ANTHROPIC_FOUNDRY_", "AZURE_"}},
-	{protocol.BackendClaude, "ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN ANTHROPIC_CUSTOM_HEADERS" + models, nil},
-	{
-		protocol.BackendGemini, "GOOGLE_GENAI_USE_VERTEXAI",
-		"GOOGLE_APPLICATION_CREDENTIALS GOOGLE_CLOUD_PROJECT GOOGLE_CLOUD_PROJECT_ID GOOGLE_CLOUD_LOCATION GOOGLE_VERTEX_BASE_URL", nil,
-	},
-	{protocol.BackendGemini, "GOOGLE_GEMINI_BASE_URL", "", nil},
-	{protocol.BackendCodex, "OPENAI_BASE_URL", "", nil},
-}
-
 // HasProvider reports whether a variable in environ makes an agent CLI use a provider other than the
 // vendor's own API.
 func HasProvider(backend string, environ []string) bool {
-	return slices.ContainsFunc(providers, func(p provider) bool { return p.backend == backend && isOn(runtime.GOOS, environ, p.when) })
+	for _, p := range clis.Find(backend).Access.Providers {
+		if isOn(runtime.GOOS, environ, p.Switch) {
+			return true
+		}
+	}
+	return false
 }
 
 // UsesVertex reports whether a variable in environ makes an agent CLI log in with Google Cloud
 // credentials.
 func UsesVertex(environ []string) bool {
-	return slices.ContainsFunc(providers, func(p provider) bool {
-		return strings.Contains(p.names, "GOOGLE_APPLICATION_CREDENTIALS") && isOn(runtime.GOOS, environ, p.when)
-	})
-}
-
-// ownVariables are the variables that an agent CLI always reads.
-var ownVariables = map[string][]string{
-	protocol.BackendClaude: {"CLAUDE_CONFIG_DIR"},
-	protocol.BackendCodex:  {"CODEX_HOME"},
-	protocol.BackendGemini: {"GEMINI_CLI_HOME"},
+	for _, cli := range clis.All {
+		for _, p := range cli.Access.Providers {
+			if strings.Contains(p.Names, "GOOGLE_APPLICATION_CREDENTIALS") && isOn(runtime.GOOS, environ, p.Switch) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // AgentEnviron returns the variables in environ that an agent CLI may get. These are the variables that
@@ -91,11 +64,12 @@ func AgentEnviron(backend string, environ, allowed []string) []string {
 
 // agentEnviron is AgentEnviron for a given operating system.
 func agentEnviron(system, backend string, environ, allowed []string) []string {
-	allowed, families := slices.Concat(allowed, ownVariables[backend]), prefixes
-	for _, p := range providers {
-		if p.backend == backend && isOn(system, environ, p.when) {
-			allowed = append(append(allowed, p.when), strings.Fields(p.names)...)
-			families = slices.Concat(families, p.prefixes)
+	access := clis.Find(backend).Access
+	allowed, families := slices.Concat(allowed, strings.Fields(access.FolderVariable)), prefixes
+	for _, p := range access.Providers {
+		if isOn(system, environ, p.Switch) {
+			allowed = append(append(allowed, p.Switch), strings.Fields(p.Names)...)
+			families = slices.Concat(families, p.Prefixes)
 		}
 	}
 	return selectVariables(system, environ, allowed, families)

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/clis"
 )
 
 // Inputs returns all inputs of the Action, in the order of docs/inputs.md.
@@ -46,8 +49,8 @@ var limitInputs = []InputSpec{
 	{Name: "args", check: areArgs, Text: "Flags of raymond run that are not inputs: " + strings.Join(argsFlags, ", ") + ". Write them as on a command line, for example --timeout=20m --keep-going. Words are separated by blanks or line breaks; quotes ('…' or \"…\") group words. Nothing is expanded, and lint refuses expressions. In a job, the default of --hold is 5m, and the default of --on-overload is suspend."},
 }
 
-var agentInputs = []InputSpec{
-	{Name: "agent", Flag: "--agent", Text: "What runs prompts whose states name no agent: claude (Claude Code), codex (OpenAI Codex CLI), gemini (Gemini CLI) or command (your own program). Default: claude."},
+var agentInputs = slices.Concat([]InputSpec{
+	{Name: "agent", Flag: "--agent", Text: "What runs prompts whose states name no agent: " + agentNames() + ". Default: " + protocol.DefaultBackend + "."},
 	{Name: "agent-command", Flag: "--agent-command", Text: "The shell command that runs prompts of the agent command. Without the input agent, it runs all prompts whose states name no agent."},
 	{Name: "model", Flag: "--model", Text: "Model of the agents. Default: the agent CLI's."},
 	{Name: "permission-mode", Flag: "--permission-mode", Text: "What agents may do without asking. Default: acceptEdits."},
@@ -56,11 +59,17 @@ var agentInputs = []InputSpec{
 	{Name: "disallowed-tools", Flag: "--disallowed-tools", Text: "Tools that agents may not use, separated by commas or lines."},
 	{Name: "claude-args", Flag: "--claude-arg", Lines: true, Text: "Further arguments for the Claude Code CLI, one argument per line: a flag and its value are two lines, or one line with =."},
 	{Name: "clis", check: areCLIs, Text: "The agent CLIs, one per line: an exact version to install if there is none on PATH, for example claude=2.1.330, or a path, for example codex=/opt/codex. Default: the CLI on PATH, or else the version that this action was tested with, which is installed."},
-	{Name: "anthropic-api-key", check: isToken, Secret: true, Text: "Key for the Anthropic API, from a secret. Agents use it without being able to read it. The variable ANTHROPIC_BASE_URL of the step sets another URL for the API, for example a gateway."},
-	{Name: "claude-code-oauth-token", check: isToken, Secret: true, Text: "Token of a Claude subscription, from a secret, instead of an API key. Agents use it without being able to read it."},
-	{Name: "openai-api-key", check: isToken, Secret: true, Text: "Key for the OpenAI API, from a secret, for the agent codex. Agents use it without being able to read it. The variable OPENAI_BASE_URL of the step sets another URL for the API, including /v1."},
-	{Name: "gemini-api-key", check: isToken, Secret: true, Text: "Key for the Gemini API, from a secret, for the agent gemini. Agents use it without being able to read it. The variable GOOGLE_GEMINI_BASE_URL of the step sets another URL for the API."},
+}, keyInputs(), []InputSpec{
 	{Name: "github-token", check: isToken, Secret: true, Default: "${{ github.token }}", Text: "Token that checks who may start the run, finds earlier runs (actions: read) and writes the comment. Agents can't see it unless env names GITHUB_TOKEN."},
+})
+
+// agentNames lists the names of all agent CLIs with their titles.
+func agentNames() string {
+	var names []string
+	for _, cli := range clis.All {
+		names = append(names, cli.Abilities.Backend+" ("+cli.Abilities.Title+")")
+	}
+	return strings.Join(names, ", ")
 }
 
 var keepingInputs = []InputSpec{

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -136,11 +135,9 @@ func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 	r.check()
 	prompts, _ := parseBool(r.value("prompts"))
 	given := map[string]string{}
-	for _, backend := range protocol.Backends() {
-		for _, input := range vendors[backend].inputs {
-			if v := r.value(input); v != "" {
-				given[input] = v
-			}
+	for _, in := range keyInputs() {
+		if v := r.value(in.Name); v != "" {
+			given[in.Name] = v
 		}
 	}
 	s := Settings{

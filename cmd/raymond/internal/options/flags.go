@@ -12,6 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/clis"
 	"github.com/raymond-action/raymond-action/runner/prices"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -160,20 +161,13 @@ func (o *Options) addLoop() {
 	o.Add("max-attempts", "N", "limit on attempts with --done-when (default 6)", ofRun(o, attempts, func(run *state.Options, n int) { run.MaxAttempts = n }))
 }
 
-// clis are the agent CLIs whose path the user can set with a flag or an environment variable.
-var clis = []struct{ backend, variable, title string }{
-	{protocol.BackendClaude, "RAYMOND_CLAUDE", "Claude Code CLI"},
-	{protocol.BackendCodex, "RAYMOND_CODEX", "Codex CLI"},
-	{protocol.BackendGemini, "RAYMOND_GEMINI", "Gemini CLI"},
-}
-
 // Paths returns the paths of agent CLIs that a flag or the environment sets. The keys are elements of
 // protocol.Backends.
 func (o *Options) Paths(getenv func(string) string) map[string]string {
 	paths := map[string]string{}
-	for _, c := range clis {
-		if path := cmp.Or(o.CLIs[c.backend], getenv(c.variable)); path != "" {
-			paths[c.backend] = path
+	for _, c := range clis.Installable() {
+		if path := cmp.Or(o.CLIs[c.Abilities.Backend], getenv(c.PathVariable())); path != "" {
+			paths[c.Abilities.Backend] = path
 		}
 	}
 	return paths
@@ -205,9 +199,10 @@ func (o *Options) addAgents() {
 		ofRun(o, each(tools), func(run *state.Options, list []string) { run.AllowedTools = list }))
 	o.Add("disallowed-tools", "LIST", "tools that agents may not use, separated by commas",
 		ofRun(o, each(tools), func(run *state.Options, list []string) { run.DisallowedTools = list }))
-	for _, c := range clis {
-		o.Add(c.backend, "PATH", "the "+c.title+" (default: $"+c.variable+", else "+c.backend+" on PATH)", func(s string) (err error) {
-			o.CLIs[c.backend], err = NotEmpty(s)
+	for _, c := range clis.Installable() {
+		name := c.Abilities.Backend
+		o.Add(name, "PATH", "the "+c.Program()+" (default: $"+c.PathVariable()+", else "+name+" on PATH)", func(s string) (err error) {
+			o.CLIs[name], err = NotEmpty(s)
 			return err
 		})
 	}
