@@ -30,7 +30,6 @@ func (a *App) drive(u session.Setup, given []runner.QuestionUpdate) (err error) 
 		a.warn("--job " + job + ": no state of the workflow belongs to this job")
 	}
 	u.Dir = session.RunDir(o.StateDir, u.Run.WorkflowID)
-	u.Store.SetMaxHistory(o.History)
 	u.Agents = a.clis(o, u.Dir)
 	u.Env = session.Env{Common: u.Agents.Env, Trusted: session.Environ(a.Environ)}
 	u.Config.Redact, u.Stops = secrets.NewRedactor(a.Environ).Text, session.Listen(session.StopOptions{})

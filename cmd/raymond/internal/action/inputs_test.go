@@ -3,14 +3,18 @@
 package action_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // oneScript is a repository whose workflow is one script.
@@ -56,6 +60,19 @@ func wantNothingBegun(t testing.TB, j *bareJob, e ended) {
 	e.WantOutputs(t, "error-class", string(problem.ClassUsage), "status", "", "workflow-id", "")
 	assert.Check(t, is.Len(j.stateFiles(), 0), "files of a state:\n%v", e)
 	assert.Check(t, is.Len(j.Forge.AllRequests(), 0), "requests:\n%v", e)
+}
+
+// TestArgsReachTheRun checks that flags in the input args have an effect: on the options of the run, on
+// its history, and on the log.
+func TestArgsReachTheRun(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, oneScript)
+	e := s.job(1, "args", "--history=0 --verbose\n--grace '10s' --max-reminders=1").do(0)
+	stored := s.newest()
+	assert.Check(t, is.Equal(stored.Run.Options.MaxReminders, 1))
+	assert.Check(t, is.Equal(stored.Run.Options.Grace, state.Duration(10*time.Second)))
+	assert.Check(t, is.Equal(sitetest.Read(t, filepath.Join(stored.Dir, checkpoint.HistoryName)), ""), "history")
+	assert.Check(t, is.Contains(strings.Join(e.Lines, "\n"), "stored"), "log")
 }
 
 // TestEachMistakeIsExplained checks the message for each of several mistakes.

@@ -44,7 +44,7 @@ func parseArgs(v string) (args []string, found []InputProblem) {
 		case !isFlag:
 			reject(fmt.Sprintf("%q is not a flag", shorten(word)), "write --FLAG=VALUE")
 		case !slices.Contains(argsFlags, name):
-			reject(shorten(flag)+" is not accepted here", "other settings are inputs; args accepts only --"+strings.Join(argsFlags, ", --"))
+			reject(shorten(text.Line(flag))+" is not accepted here", "other settings are inputs; args accepts only --"+strings.Join(argsFlags, ", --"))
 		case hasValue:
 			args = append(args, word)
 		case slices.Contains(switches, name):

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // InputSpec describes one input of the Action, as action.yml declares it.
@@ -133,7 +135,7 @@ func UnknownInputs(environ []string) []InputProblem {
 			continue
 		}
 		name := strings.ToLower(rest)
-		problems = append(problems, InputProblem{Input: name, What: "is not an input of this action", Hint: insteadOf(name, shorten(strings.TrimSpace(value)))})
+		problems = append(problems, InputProblem{Input: name, What: "is not an input of this action", Hint: insteadOf(name, shorten(text.Line(strings.TrimSpace(value))))})
 	}
 	return problems
 }

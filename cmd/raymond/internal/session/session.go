@@ -70,6 +70,9 @@ func Open(u Setup) (*Session, error) {
 			return nil, err
 		}
 	}
+	if u.Store != nil {
+		u.Store.SetMaxHistory(u.Options.History)
+	}
 	s := &Session{setup: u, Config: u.Config}
 	if err := shell.AdoptOrphans(); err != nil {
 		s.note("background processes of a state may outlive it: " + err.Error())
