@@ -67,7 +67,7 @@ func (s *Step) deliver(id string) {
 		}
 		s.delta.Delivered = append(s.delta.Delivered, e.Agent)
 	}
-	payload, err := marshal(list)
+	payload, err := Marshal(list)
 	if err != nil {
 		panic("internal error: " + err.Error())
 	}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -55,6 +56,31 @@ func (r *Run) Apply(d *Delta) {
 		r.Last = d.Last
 	}
 	r.dropOldEndings()
+}
+
+// CheckFollows returns an error if d can't be the next step of r. Agents must be in the order of their
+// numbers, and an agent must keep its number.
+func (d *Delta) CheckFollows(r *Run) error {
+	if d.Progress.Seq != r.Progress.Seq+1 {
+		return fmt.Errorf("is step %d, want %d", d.Progress.Seq, r.Progress.Seq+1)
+	}
+	last, seen := 0, map[string]bool{}
+	if n := len(r.Agents); n > 0 {
+		last = r.Agents[n-1].N
+	}
+	for i, a := range d.Agents {
+		old, known := r.Agent(a.ID)
+		switch {
+		case seen[a.ID]:
+			return fmt.Errorf("agents[%d].id: %q appears twice", i, a.ID)
+		case known && a.N != old.N:
+			return fmt.Errorf("agents[%d].n: is %d, was %d", i, a.N, old.N)
+		case !known && a.N <= last:
+			return fmt.Errorf("agents[%d].n: is %d, want more than %d", i, a.N, last)
+		}
+		seen[a.ID], last = true, max(last, a.N)
+	}
+	return nil
 }
 
 // markDelivered returns a copy of ended in which Delivered is set for the given agents. It does not

@@ -4,7 +4,7 @@ package state
 // the length is unknown; the run then needs the whole transcript.
 func (r *Run) TranscriptLength(session string) int64 {
 	length := int64(-1)
-	r.eachSession(func(s *Session, _ string) {
+	r.EachSession(func(s *Session, _ string) {
 		if s.ID == session && s.End != nil {
 			length = max(length, *s.End)
 		}
@@ -15,17 +15,17 @@ func (r *Run) TranscriptLength(session string) int64 {
 // RenameSession replaces the id of the conversation session by id, and the agent CLI's own id by cliID.
 // It changes r, which no other goroutine may use at the same time.
 func (r *Run) RenameSession(session, id, cliID string) {
-	r.eachSession(func(s *Session, _ string) {
+	r.EachSession(func(s *Session, _ string) {
 		if s.ID == session {
 			s.ID, s.CLIID = id, cliID
 		}
 	})
 }
 
-// eachSession calls do for every conversation that the run may continue or copy. If the run refers to a
+// EachSession calls do for every conversation that the run may continue or copy. If the run refers to a
 // conversation several times, it calls do for each reference. dir is the directory of the agent that
 // refers to the conversation; "" means Run.Dir.
-func (r *Run) eachSession(do func(s *Session, dir string)) {
+func (r *Run) EachSession(do func(s *Session, dir string)) {
 	each := func(s *Session, dir string) {
 		if s != nil {
 			do(s, dir)

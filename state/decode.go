@@ -11,9 +11,6 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// maxFile is the maximum size in bytes of a state file, and of a line of its journal.
-const maxFile = 64 << 20
-
 // FileError describes why a state file can't be used. The program does not change the file.
 type FileError struct {
 	Path  string // path of the file; "" if the data is not from a file
@@ -30,7 +27,7 @@ func (e *FileError) Error() string {
 
 // Encode returns the run as the content of a state file.
 func (r *Run) Encode() ([]byte, error) {
-	data, err := marshal(r, jsontext.WithIndent(" "))
+	data, err := Marshal(r, jsontext.WithIndent(" "))
 	return append(data, '\n'), err
 }
 
@@ -42,6 +39,13 @@ func Decode(data []byte) (*Run, error) {
 		return nil, err
 	}
 	return r, r.Validate()
+}
+
+// DecodeDelta parses a step, as Marshal encodes it. It returns a *FileError if data is not the JSON of a
+// step; whether the step fits a run is for CheckFollows and Run.Validate to check.
+func DecodeDelta(data []byte) (*Delta, error) {
+	d := new(Delta)
+	return d, invalid(jsonstrict.Decode(data, d))
 }
 
 // invalid converts an error from the package jsonstrict to a *FileError.

@@ -15,21 +15,22 @@ import (
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/statetest"
 )
 
 // randomRunFile returns the content of the state file of a run after the given number of random steps.
 func randomRunFile(tb testing.TB, seed uint64, steps int) []byte {
 	tb.Helper()
-	w := &walker{rnd: rand.New(rand.NewPCG(seed, 3)), now: epoch}
-	run := newRun()
+	w := &statetest.Walker{Rand: rand.New(rand.NewPCG(seed, 3))}
+	run := statetest.NewRun()
 	for range steps {
-		next := run.With(w.step(run))
+		next := run.With(w.Step(run))
 		if len(next.Agents) == 0 {
 			break
 		}
 		run = next
 	}
-	return fileOf(tb, run)
+	return statetest.Encode(tb, run)
 }
 
 // FuzzDecode checks that no input makes Decode panic. A run that Decode accepts must be valid, must not
@@ -48,10 +49,10 @@ func FuzzDecode(f *testing.F) {
 			assert.Assert(t, errors.As(err, &invalid), "got error %v, want a FileError", err)
 			return
 		}
-		first := fileOf(t, run)
+		first := statetest.Encode(t, run)
 		again, err := state.Decode(first)
 		assert.NilError(t, err, "its own encoding is refused:\n%s", first)
-		second := fileOf(t, again)
+		second := statetest.Encode(t, again)
 		assert.Assert(t, bytes.Equal(first, second), "encoded twice: got\n%s\nwant\n%s", second, first)
 		continueRun(t, run)
 	})
@@ -63,67 +64,67 @@ func continueRun(t *testing.T, run *state.Run) {
 	if run.Progress.Status == state.Completed {
 		return
 	}
-	before := fileOf(t, run)
-	step := run.Step(epoch.Add(time.Hour))
+	before := statetest.Encode(t, run)
+	step := run.Step(statetest.Epoch.Add(time.Hour))
 	step.Resume(nil)
 	starts := 0
 	for a, ok := step.Next(starts); ok && starts < 8; a, ok = step.Next(starts) {
 		starts++
 		st := &protocol.State{Name: a.State, Kind: protocol.Script}
-		step.Start(a.ID, state.Launch{State: st, Cwd: state.Abs("/d")})
+		step.Start(a.ID, state.Launch{State: st, Cwd: statetest.Abs("/d")})
 	}
 	if starts == 0 {
 		step.Close(step.Closing(&state.Stop{Status: state.Suspended, Reason: "test"}))
 	}
 	next := run.With(step.Delta())
 	assert.NilError(t, next.Validate(), "opened:\n%s", before)
-	assert.Assert(t, bytes.Equal(before, fileOf(t, run)), "opening the run changed it")
+	assert.Assert(t, bytes.Equal(before, statetest.Encode(t, run)), "opening the run changed it")
 }
 
 // goodRun returns the JSON of a valid run that uses most fields.
 func goodRun(t *testing.T) map[string]any {
 	t.Helper()
-	run := newRun()
+	run := statetest.NewRun()
 	run.Options.Timeout = state.Duration(time.Minute)
 	run.Used = []string{"A.md"}
 	session := &state.Session{ID: "s-1", Model: "m"}
 	run.Agents = []*state.Agent{
 		{
-			ID: "main", N: 1, State: "A.md", Status: state.Busy, Session: session, Dir: state.Abs("/d"),
-			Stack: []state.Frame{{State: "B.md", Session: session, Dir: state.Abs("/e")}},
+			ID: "main", N: 1, State: "A.md", Status: state.Busy, Session: session, Dir: statetest.Abs("/d"),
+			Stack: []state.Frame{{State: "B.md", Session: session, Dir: statetest.Abs("/e")}},
 			Exec: &state.Exec{
-				Iteration: 1, Attempt: 1, Phase: state.PhaseAgent, Started: epoch,
+				Iteration: 1, Attempt: 1, Phase: state.PhaseAgent, Started: statetest.Epoch,
 				Running: &state.Invocation{N: 2, Mode: state.Branch, SessionID: "s-2", From: "s-1"},
 			},
 		},
 		{
 			ID: "main_b1", N: 2, Parent: "main", State: "B.md", Status: state.Stuck, Vars: map[string]string{"k": "v"},
 			Failure: &state.AgentFailure{Class: "fatal", Message: "no"},
-			Exec:    &state.Exec{Iteration: 2, Attempt: 1, Phase: state.PhaseAgent, Started: epoch, Session: session, Reminder: "again"},
+			Exec:    &state.Exec{Iteration: 2, Attempt: 1, Phase: state.PhaseAgent, Started: statetest.Epoch, Session: session, Reminder: "again"},
 		},
 	}
 	asks := &state.Question{Number: 1, Text: "Shall I?", Choices: []string{"yes", "no"}, TimeoutNext: "C.md", Token: strings.Repeat("0a", 16), Comment: 7}
 	run.Agents = append(run.Agents,
 		&state.Agent{
 			ID: "main_b3", N: 4, Parent: "main", State: "B.md", Status: state.Waiting,
-			Waits: &state.WaitCondition{For: state.ForAnswer, Since: epoch, Until: epoch.Add(time.Hour), Question: asks},
+			Waits: &state.WaitCondition{For: state.ForAnswer, Since: statetest.Epoch, Until: statetest.Epoch.Add(time.Hour), Question: asks},
 		},
 		&state.Agent{
 			ID: "main_b3_c1", N: 5, Parent: "main_b3", State: "C.md", Status: state.Waiting, Handovers: 1,
-			Waits: &state.WaitCondition{For: state.ForJob, Since: epoch, Job: "publish"},
+			Waits: &state.WaitCondition{For: state.ForJob, Since: statetest.Epoch, Job: "publish"},
 		},
 		&state.Agent{
 			ID: "main_b4", N: 6, Parent: "main", State: "C.md", Status: state.Waiting,
-			Waits: &state.WaitCondition{For: state.ForTime, Since: epoch, Until: epoch.Add(time.Hour)},
+			Waits: &state.WaitCondition{For: state.ForTime, Since: statetest.Epoch, Until: statetest.Epoch.Add(time.Hour)},
 		})
 	for _, a := range run.Agents {
 		a.By, a.Visits = "script S.sh", map[string]int{a.State: 2, "S.sh": 3}
 	}
-	run.Last = &state.LastConversation{Session: session, Dir: state.Abs("/d")}
+	run.Last = &state.LastConversation{Session: session, Dir: statetest.Abs("/d")}
 	run.Ended = []state.Ending{{Agent: "main_b2", Result: "x", Parent: "main", N: 3}}
 	run.Ledger = []state.LedgerEntry{{N: 1, Agent: "main", State: "A.md", Kind: state.Exact, CostUSD: 5}, {N: 2, Agent: "main", State: "A.md", Kind: state.Unknown}}
-	run.Progress = state.Progress{Status: state.Running, Started: epoch, Created: 6, Launches: 3, Iterations: 2, TotalUSD: 5, LastBegun: 1, Questions: 1, HasJoin: true}
-	data := fileOf(t, run)
+	run.Progress = state.Progress{Status: state.Running, Started: statetest.Epoch, Created: 6, Launches: 3, Iterations: 2, TotalUSD: 5, LastBegun: 1, Questions: 1, HasJoin: true}
+	data := statetest.Encode(t, run)
 	_, err := state.Decode(data)
 	assert.NilError(t, err, "the good run: %v", err)
 	var v map[string]any

@@ -7,6 +7,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/statetest"
 )
 
 // dispatcher drives a run whose main agent forks one worker after the other. Unlike play, it does not
@@ -25,7 +26,7 @@ func (d dispatcher) launch(id string, o state.Outcome) {
 	d.step(func(s *state.Step) {
 		a, _ := s.Agent(id)
 		st := d.state(a.State)
-		s.Start(id, state.Launch{State: st, Plan: state.Plan{Mode: state.Fresh}, SessionID: "s", Cwd: state.Abs("/d")})
+		s.Start(id, state.Launch{State: st, Plan: state.Plan{Mode: state.Fresh}, SessionID: "s", Cwd: statetest.Abs("/d")})
 		s.End(id, st, o)
 	})
 }

@@ -36,14 +36,14 @@ func (e Event) MarshalJSON() ([]byte, error) { return e.encode("") }
 
 // encode returns the event as JSON: the fields of its envelope, followed by the fields of its body.
 func (e Event) encode(workflowID string) ([]byte, error) {
-	line, err := marshal(envelope{
+	line, err := Marshal(envelope{
 		Time: e.Time.UTC().Format(timeFormat), Seq: e.Seq, Type: e.Body.Type(), WorkflowID: workflowID,
 		Agent: e.Agent, State: e.State, Exec: e.Exec,
 	})
 	if err != nil {
 		return nil, err
 	}
-	body, err := marshal(e.Body)
+	body, err := Marshal(e.Body)
 	if err != nil || len(body) == len("{}") {
 		return line, err
 	}
@@ -51,14 +51,14 @@ func (e Event) encode(workflowID string) ([]byte, error) {
 	return append(line, body[1:]...), nil
 }
 
-// jsonOptions are the options for marshal. They produce the format of encoding/json with three changes:
+// jsonOptions are the options for Marshal. They produce the format of encoding/json with three changes:
 // HTML is not escaped, a nil list or map is written as [] or {} instead of null, and duplicate names are
 // an error. The last two are necessary because jsonstrict rejects null and duplicate names.
 var jsonOptions = json.JoinOptions(jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false),
 	json.FormatNilSliceAsNull(false), json.FormatNilMapAsNull(false), jsontext.AllowDuplicateNames(false))
 
-// marshal encodes all JSON in the files of a run: the state file, the journal and the event log.
-func marshal(v any, more ...json.Options) ([]byte, error) {
+// Marshal encodes all JSON in the files of a run: the state file, the journal and the event log.
+func Marshal(v any, more ...json.Options) ([]byte, error) {
 	return json.Marshal(v, append(more, jsonOptions)...)
 }
 

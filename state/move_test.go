@@ -7,6 +7,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/statetest"
 )
 
 // TestDirectories checks that the attribute cd is relative to the agent's directory, that a forked agent
@@ -22,20 +23,20 @@ func TestDirectories(t *testing.T) {
 	}
 	at("")
 	p.turn("main", cd("A.md", "sub/../x/./y/"))
-	at(state.Abs("/d/x/y"))
+	at(statetest.Abs("/d/x/y"))
 	p.turn("main", goTo("B.md"))
-	at(state.Abs("/d/x/y"))
+	at(statetest.Abs("/d/x/y"))
 	p.turn("main", cd("A.md", "../z"))
-	at(state.Abs("/d/x/z"))
+	at(statetest.Abs("/d/x/z"))
 	p.turn("main", reset("A.md"))
-	at(state.Abs("/d/x/z"))
+	at(statetest.Abs("/d/x/z"))
 	p.turn("main", call("B.md", "C.md"))
-	p.turn("main", cd("B.md", state.Abs("/abs")+"/../other"))
-	at(state.Abs("/other"))
+	p.turn("main", cd("B.md", statetest.Abs("/abs")+"/../other"))
+	at(statetest.Abs("/other"))
 	p.turn("main", result("r"))
-	at(state.Abs("/d/x/z"))
+	at(statetest.Abs("/d/x/z"))
 	p.turn("main", goTo("A.md"), protocol.Spawn{State: "B.md", Next: "A.md"}, protocol.Spawn{State: "B.md", Next: "A.md", Dir: "w"})
-	equal(t, "workers", []string{p.agent("main_b1").Dir, p.agent("main_b2").Dir}, []string{"", state.Abs("/d/x/z/w")})
+	equal(t, "workers", []string{p.agent("main_b1").Dir, p.agent("main_b2").Dir}, []string{"", statetest.Abs("/d/x/z/w")})
 }
 
 // TestEndOfMainIsRecorded checks that a run that a comment may continue records the conversation and the
@@ -51,20 +52,20 @@ func TestEndOfMainIsRecorded(t *testing.T) {
 		if last := p.run.Last; last != nil && *last != (state.LastConversation{}) {
 			t.Errorf("before main has ended: got %+v, want nothing", last)
 		}
-		p.turn("main", protocol.Move{Verb: protocol.Reset, To: "A.md", Dir: state.Abs("/elsewhere")})
+		p.turn("main", protocol.Move{Verb: protocol.Reset, To: "A.md", Dir: statetest.Abs("/elsewhere")})
 		p.turn("main", result("done"))
 		if !keeps {
 			equal(t, "last", p.run.Last, (*state.LastConversation)(nil))
 			continue
 		}
 		last := *p.run.Last
-		equal(t, "last", []any{last.Session.ID, last.Dir}, []any{"s3", state.Abs("/elsewhere")})
-		p.run = newRun()
+		equal(t, "last", []any{last.Session.ID, last.Dir}, []any{"s3", statetest.Abs("/elsewhere")})
+		p.run = statetest.NewRun()
 		p.run.FollowUp("B.md", "ann", last)
 		p.do(func(s *state.Step) { s.Begin() })
 		plan := p.plan("main")
 		equal(t, "plan of the run that follows", []any{p.agent("main").State, plan.Mode, plan.Session.ID, p.agent("main").Dir},
-			[]any{"B.md", state.Branch, "s3", state.Abs("/elsewhere")})
+			[]any{"B.md", state.Branch, "s3", statetest.Abs("/elsewhere")})
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/statetest"
 )
 
 // matrixRun returns a run whose main agent has forked n agents. They wait for the job "work", and each has
@@ -31,7 +32,7 @@ func matrixRun(t *testing.T, n int) *play {
 	for i, a := range waiting.Agents {
 		if a.ID != "main" {
 			w := *a
-			w.Status, w.Handovers, w.Waits = state.Waiting, 1, &state.WaitCondition{For: state.ForJob, Job: "work", Since: epoch}
+			w.Status, w.Handovers, w.Waits = state.Waiting, 1, &state.WaitCondition{For: state.ForJob, Job: "work", Since: statetest.Epoch}
 			waiting.Agents[i] = &w
 		}
 	}
@@ -107,17 +108,17 @@ func (p *play) runPart(part state.Part) state.PartRun {
 
 // partJoin returns the input for merging parts into base.
 func partJoin(base *state.Run, parts ...state.PartRun) state.PartJoin {
-	return state.PartJoin{Base: base, Parts: parts, JobOf: func(string) string { return "work" }, Now: epoch.Add(time.Hour)}
+	return state.PartJoin{Base: base, Parts: parts, JobOf: func(string) string { return "work" }, Now: statetest.Epoch.Add(time.Hour)}
 }
 
 // join merges parts into the run of p and returns the merged run. It checks that the run of p does not
 // change.
 func (p *play) join(parts ...state.PartRun) *state.JoinedRun {
 	p.t.Helper()
-	before := string(fileOf(p.t, p.run))
+	before := string(statetest.Encode(p.t, p.run))
 	joined, err := partJoin(p.run, parts...).Join()
 	assert.NilError(p.t, err)
-	equal(p.t, "the run that is joined", string(fileOf(p.t, p.run)), before)
+	equal(p.t, "the run that is joined", string(statetest.Encode(p.t, p.run)), before)
 	return joined
 }
 
@@ -354,7 +355,7 @@ func TestForgedPartsAreNotRead(t *testing.T) {
 		p := matrixRun(t, 2)
 		run := p.handOver(2)[0].NewRun(p.run)
 		forge(&run.Parts[0])
-		_, err := state.Decode(fileOf(t, run))
+		_, err := state.Decode(statetest.Encode(t, run))
 		assert.Check(t, err != nil, "%s: got a run, want an error", name)
 	}
 }

@@ -2,7 +2,6 @@ package state_test
 
 import (
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -11,10 +10,8 @@ import (
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/statetest"
 )
-
-// fullCLI describes an agent CLI that supports everything.
-var fullCLI = state.CLI{Name: protocol.BackendClaude, AcceptsSessionID: true}
 
 // play drives a run step by step. It checks after each step that the run is valid.
 type play struct {
@@ -31,7 +28,7 @@ type play struct {
 // newPlay begins a run. If change is not nil, newPlay first calls it to change the run's options.
 func newPlay(t *testing.T, change func(*state.Options)) *play {
 	t.Helper()
-	p := &play{t: t, run: newRun(), now: epoch, policies: map[string]protocol.Policy{}}
+	p := &play{t: t, run: statetest.NewRun(), now: statetest.Epoch, policies: map[string]protocol.Policy{}}
 	if change != nil {
 		change(&p.run.Options)
 	}
@@ -86,7 +83,7 @@ func (p *play) state(name string) *protocol.State {
 		st, _ := p.flow.State(name)
 		return st
 	}
-	st := stateOf(name)
+	st := statetest.StateOf(name)
 	st.Policy = p.policies[name]
 	return st
 }
@@ -95,7 +92,7 @@ func (p *play) state(name string) *protocol.State {
 func (p *play) plan(id string) state.Plan {
 	p.t.Helper()
 	a := p.agent(id)
-	return a.Plan(p.state(a.State), fullCLI)
+	return a.Plan(p.state(a.State), statetest.FullCLI)
 }
 
 // start starts an invocation of an agent and returns it. A conversation that is resumed has a transcript of
@@ -104,7 +101,7 @@ func (p *play) start(id string) state.Invocation {
 	p.t.Helper()
 	p.do(func(s *state.Step) {
 		a, _ := s.Agent(id)
-		l := state.Launch{State: p.state(a.State), Plan: a.Plan(p.state(a.State), fullCLI), Cwd: state.Abs("/d")}
+		l := state.Launch{State: p.state(a.State), Plan: a.Plan(p.state(a.State), statetest.FullCLI), Cwd: statetest.Abs("/d")}
 		switch l.Plan.Mode {
 		case state.Resume:
 			l.SessionID, l.Length = l.Plan.Session.ID, l.Plan.Cut
@@ -180,19 +177,4 @@ func (p *play) next(busy int) string {
 func equal(t *testing.T, what string, got, want any) {
 	t.Helper()
 	assert.Check(t, is.DeepEqual(got, want), what)
-}
-
-// fileOf returns the content of the run's state file.
-func fileOf(tb testing.TB, run *state.Run) []byte {
-	tb.Helper()
-	data, err := run.Encode()
-	assert.NilError(tb, err)
-	return data
-}
-
-func readFile(tb testing.TB, path string) []byte {
-	tb.Helper()
-	data, err := os.ReadFile(path)
-	assert.NilError(tb, err)
-	return data
 }

@@ -37,8 +37,8 @@ func (e *MissingStateError) Error() string {
 }
 
 // Rerun returns a new run that begins as a copy of r, immediately before state execution n starts. r is
-// the run after the step that started n, as RunAtExecution returns it. Rerun does not change r, and the
-// new run shares no memory with r.
+// the run after the step that started n, as journal.RunAtExecution returns it. Rerun does not change r,
+// and the new run shares no memory with r.
 //
 // If the same step started executions with higher numbers, these start in the new run as well.
 // Executions with lower numbers that were running are repeated, as after a crash. Results, return
@@ -55,7 +55,7 @@ func Rerun(r *Run, n int, as RerunParams) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	first := next.started(n)
+	first := next.AgentAtExecution(n)
 	if first == nil {
 		return nil, fmt.Errorf("state execution %d did not start in step %d", n, r.Progress.Seq)
 	}
@@ -89,8 +89,8 @@ func Rerun(r *Run, n int, as RerunParams) (*Run, error) {
 	return next, next.Validate()
 }
 
-// started returns the agent that is in state execution n, or nil.
-func (r *Run) started(n int) *Agent {
+// AgentAtExecution returns the agent that is in state execution n, or nil.
+func (r *Run) AgentAtExecution(n int) *Agent {
 	for _, a := range r.Agents {
 		if a.Exec != nil && a.Exec.Iteration == n {
 			return a

@@ -17,9 +17,9 @@ type encodedText struct {
 // MarshalJSON implements json.Marshaler.
 func (t Text) MarshalJSON() ([]byte, error) {
 	if utf8.ValidString(string(t)) {
-		return marshal(string(t))
+		return Marshal(string(t))
 	}
-	return marshal(encodedText{[]byte(t)})
+	return Marshal(encodedText{[]byte(t)})
 }
 
 // UnmarshalJSON implements json.Unmarshaler.

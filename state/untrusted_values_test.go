@@ -13,6 +13,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/statetest"
 )
 
 // filledRun returns the JSON of a valid run. All counts are set in its first agent and in its ledger.
@@ -20,7 +21,7 @@ func filledRun(t *testing.T) map[string]any {
 	t.Helper()
 	var exec state.Exec
 	state.Fill(reflect.ValueOf(&exec).Elem())
-	exec.Started, exec.Phase, exec.Running = epoch, state.PhaseAgent, nil
+	exec.Started, exec.Phase, exec.Running = statetest.Epoch, state.PhaseAgent, nil
 	exec.Session, exec.PendingMove, exec.Verdict.Reason = &state.Session{ID: "s-1"}, nil, "no"
 	main := state.Agent{
 		ID: "main", N: 1, State: "A.md", By: "start", Visits: map[string]int{"A.md": 1}, Status: state.Ready, Exec: &exec, Forks: 1, Cut: new(int64(1)), Wait: 1,

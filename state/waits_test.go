@@ -12,6 +12,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/statetest"
 )
 
 // anywhere describes a process that runs all states and gives a token to each question.
@@ -77,7 +78,7 @@ func (p *play) status(id string) state.AgentStatus {
 func TestQuestionTimesOut(t *testing.T) {
 	p := newPlay(t, nil)
 	p.turn("main", askFor(time.Hour))
-	p.now = epoch.Add(time.Hour)
+	p.now = statetest.Epoch.Add(time.Hour)
 	asked := []time.Time{}
 	known := false
 	reading := state.Here{HasRead: func(before time.Time) bool {
@@ -86,9 +87,9 @@ func TestQuestionTimesOut(t *testing.T) {
 	}}
 	p.settle(reading)
 	equal(t, "while answers are read", []any{p.status("main"), p.run.Step(p.now).NextUpdate(reading)}, []any{state.Waiting, time.Time{}})
-	equal(t, "asked for", asked[0], epoch.Add(time.Hour))
+	equal(t, "asked for", asked[0], statetest.Epoch.Add(time.Hour))
 	known = true
-	equal(t, "then", p.run.Step(p.now).NextUpdate(reading), epoch.Add(time.Hour))
+	equal(t, "then", p.run.Step(p.now).NextUpdate(reading), statetest.Epoch.Add(time.Hour))
 	late := p.run
 	p.settle(reading)
 	a := p.agent("main")
@@ -97,7 +98,7 @@ func TestQuestionTimesOut(t *testing.T) {
 	equal(t, "last event", []any{last.State, *last.Body.(*state.AgentGoesOn)}, []any{"C.md", state.AgentGoesOn{By: "timeout"}})
 
 	p.run = late
-	p.now = epoch.Add(1000 * time.Hour)
+	p.now = statetest.Epoch.Add(1000 * time.Hour)
 	p.do(func(s *state.Step) {
 		s.Answer("main", 1, state.Answer{Text: "late, and still in time", By: "x"})
 		s.UpdateWaits(anywhere)

@@ -7,6 +7,6 @@ func WarmUpJSON() {
 		{Body: &RunStarted{}}, {Body: &AgentStarted{}}, {Body: &StateStarted{}}, {Body: &StateFinished{}},
 		{Body: &AgentFinished{}}, {Body: &RunFinished{}},
 	}
-	_, _ = marshal(&Run{Events: events}) // errors are ignored here, because a real save reports them
-	_, _ = marshal(&Delta{})
+	_, _ = Marshal(&Run{Events: events}) // errors are ignored here, because a real save reports them
+	_, _ = Marshal(&Delta{})
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
-	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // WriteRequest contains the inputs of Write.
@@ -95,7 +95,7 @@ func (w *WriteRequest) mask(name string, r io.Reader) io.Reader {
 		return r
 	}
 	if name == HistoryName {
-		return state.MaskHistory(r, w.Mask)
+		return journal.Mask(r, w.Mask)
 	}
 	return w.Mask(r)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/runner/diagram"
-	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 func (a *App) diagramCommand() *cobra.Command {
@@ -43,7 +43,7 @@ func (a *App) diagramCommand() *cobra.Command {
 func (a *App) diagram(stateDir, id string, args []string) error {
 	var path *diagram.Path
 	if id != "" {
-		run, err := state.Read(stateDir, id)
+		run, err := journal.Read(stateDir, id)
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // resumeCommand returns the command that continues a run.
@@ -35,7 +36,7 @@ func (a *App) resumeCommand() *cobra.Command {
 }
 
 func (a *App) resume(o *options.Options, id string, given ask.FlagAnswers) error {
-	store, run, err := state.Open(o.StateDir, id, session.Holder())
+	store, run, err := journal.Open(o.StateDir, id, session.Holder())
 	if err != nil {
 		return err
 	}

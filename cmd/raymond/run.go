@@ -9,6 +9,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // addRun makes cmd the command that starts a workflow, with the flags of a run.
@@ -61,11 +62,11 @@ func checkNeeds(o *options.Options, s *scope.Scope, run state.Options) error {
 
 // create creates and locks the state file of a new run if checkNeeds finds no problem. It prints warnings
 // about the workflow.
-func (a *App) create(o *options.Options, s *scope.Scope, run *state.Run, warnings []string) (*state.File, error) {
+func (a *App) create(o *options.Options, s *scope.Scope, run *state.Run, warnings []string) (*journal.File, error) {
 	if err := checkNeeds(o, s, run.Options); err != nil {
 		return nil, err
 	}
-	store, err := state.Create(o.StateDir, run.WorkflowID, session.Holder())
+	store, err := journal.Create(o.StateDir, run.WorkflowID, session.Holder())
 	if err == nil && !o.Quiet {
 		for _, w := range warnings {
 			a.warn(w)

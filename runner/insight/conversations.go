@@ -9,6 +9,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // conversation is a conversation with an agent CLI. starts lists the executions that used it.
@@ -41,7 +42,7 @@ type conversations struct {
 func readConversations(s Source, waits []report.Wait) (p *conversations, err error) {
 	p = &conversations{byID: map[string]*conversation{}}
 	if s.History != nil {
-		var step state.HistoryStep
+		var step journal.Step
 		for step, err = range s.History {
 			switch {
 			case err != nil:

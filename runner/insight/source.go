@@ -6,6 +6,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // Source contains the data from which a report is built.
@@ -18,7 +19,7 @@ type Source struct {
 	Events iter.Seq2[state.Event, error]
 	// History yields the steps of the run that are available. An error comes last. History may be
 	// nil. It shows which conversations the executions used, and contains the answers to questions.
-	History iter.Seq2[state.HistoryStep, error]
+	History iter.Seq2[journal.Step, error]
 	// Agents maps the name of an agent CLI to the transcripts of its conversations. If a CLI is
 	// missing, its conversations are left out, and the report has a note about that.
 	Agents map[string]Transcripts

@@ -16,6 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // wrongAtTheEnd is a workflow whose last prompt contains a wrong sentence. It creates an
@@ -138,7 +139,7 @@ func TestForgedHistoryIsRefused(t *testing.T) {
 		return strings.Replace(line, `"options":{`, `"options":{"dangerously_skip_permissions":true,"allowed_tools":["Bash"],`, 1)
 	})
 	again := s.job(3, append(local, "resume", id+"@END", "budget", "3")...).do(0).Outputs["workflow-id"]
-	run, err := state.Read(filepath.Join(dir, "o", "r"), again)
+	run, err := journal.Read(filepath.Join(dir, "o", "r"), again)
 	if err != nil || run.Options.SkipPermissions || len(run.Options.AllowedTools) > 0 || run.Options.BudgetUSD != 3*state.Dollar {
 		t.Errorf("options of the new run: got %+v, %v, want those of the job", run.Options, err)
 	}

@@ -22,13 +22,14 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // readyRun is a run that was created or restored on this machine and is ready to be driven.
 type readyRun struct {
 	lookup
 	run      *state.Run
-	file     *state.File
+	file     *journal.File
 	changed  *state.Options // new options of the run; nil if they don't change
 	began    checkpoints.Began
 	flow     *flow
@@ -61,7 +62,7 @@ func begin(ctx context.Context, s *step, p *prepared, l lookup) (b *readyRun, er
 	if err = lookAtCheckout(ctx, s, b); err == nil {
 		err = putInPlace(ctx, s, b)
 	}
-	_, isLocked := errors.AsType[*state.LockedError](err)
+	_, isLocked := errors.AsType[*journal.LockedError](err)
 	switch {
 	case p.heard != nil && isLocked:
 		err = s.log.end("nothing is started: another job drives the run and will read this comment")
@@ -234,7 +235,7 @@ func keep(s *step, b *readyRun, run *state.Run) (err error) {
 	if err := noteRun(s, run); err != nil {
 		return err
 	}
-	if b.file, err = state.Create(s.dirs.state, run.WorkflowID, session.Holder()); err == nil {
+	if b.file, err = journal.Create(s.dirs.state, run.WorkflowID, session.Holder()); err == nil {
 		b.file.SetIntegrityLog(s.note.seals)
 	}
 	return err

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
-	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // graceOfMain is how long a main phase has to end its agents, and to store the run if there is
@@ -20,7 +20,7 @@ const graceOfMain = 10 * time.Second
 // phase in a job container gets no signal when the job is cancelled. The run's lock, which agents
 // can't change, names its process. wasThere reports whether it found a process.
 func (p Process) endDrivers(dir string, grace time.Duration) (wasThere bool, err error) {
-	ids, err := state.List(dir)
+	ids, err := journal.List(dir)
 	for _, id := range ids {
 		drove, driverErr := p.endDriver(dir, id, grace)
 		wasThere, err = wasThere || drove, errors.Join(err, driverErr)
@@ -30,7 +30,7 @@ func (p Process) endDrivers(dir string, grace time.Duration) (wasThere bool, err
 
 func (p Process) endDriver(dir, id string, grace time.Duration) (wasThere bool, err error) {
 	for _, signal := range []os.Signal{syscall.SIGTERM, os.Kill} {
-		d, err := state.FindDriver(dir, id)
+		d, err := journal.FindDriver(dir, id)
 		if host, _ := os.Hostname(); err != nil || d == nil || d.PID <= 0 || d.Host != host {
 			return wasThere, err
 		}
@@ -38,7 +38,7 @@ func (p Process) endDriver(dir, id string, grace time.Duration) (wasThere bool, 
 		_ = p.Signal(d.PID, signal) // a process that has ended meanwhile has released the lock
 		ctx, cancel := context.WithTimeout(context.Background(), grace)
 		for ; err == nil && d != nil && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
-			d, err = state.FindDriver(dir, id)
+			d, err = journal.FindDriver(dir, id)
 		}
 		cancel()
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
-	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // TestRunningMainPhaseIsEnded checks that a main phase that still drives a run gets SIGTERM first,
@@ -21,7 +21,7 @@ func TestRunningMainPhaseIsEnded(t *testing.T) {
 	for name, listensTo := range map[string]os.Signal{"listens": syscall.SIGTERM, "deaf": os.Kill} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			main, err := state.Create(dir, "r", session.Holder())
+			main, err := journal.Create(dir, "r", session.Holder())
 			assert.NilError(t, err)
 			assert.NilError(t, os.WriteFile(filepath.Join(dir, "r.json"), nil, 0o600))
 			var got []os.Signal
@@ -47,12 +47,12 @@ func TestRunningMainPhaseIsEnded(t *testing.T) {
 // TestLaterStepEndsDriverOfItsKey checks that a step ends an earlier step of the job that drives
 // the same key, but no step that drives another key.
 func TestLaterStepEndsDriverOfItsKey(t *testing.T) {
-	temp, runs, signals := t.TempDir(), map[string]*state.File{}, 0
+	temp, runs, signals := t.TempDir(), map[string]*journal.File{}, 0
 	for _, key := range []string{"k", "another"} {
 		dir := filepath.Join(temp, "raymond", "job-step-"+key)
 		err := checkpoints.WriteNote(filepath.Join(dir, stepFile), noteData{Key: key})
 		if err == nil {
-			runs[key], err = state.Create(dir, "r", session.Holder())
+			runs[key], err = journal.Create(dir, "r", session.Holder())
 		}
 		assert.NilError(t, errors.Join(err, os.WriteFile(filepath.Join(dir, "r.json"), nil, 0o600)))
 	}

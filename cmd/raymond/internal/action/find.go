@@ -19,6 +19,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // lookup is the result of a search for a run: the run that was found and the decision about it.
@@ -162,7 +163,7 @@ func addHead(ctx context.Context, s *step, l lookup, facts *slots.Facts) {
 	}
 	dir := s.dirs.run(l.was.WorkflowID)
 	facts.Commits = workspace.Commits(filepath.Join(dir, filepath.Base(checkpoints.ReadLocal(dir).Folder)))
-	if by, err := state.FindDriver(s.dirs.state, l.was.WorkflowID); by != nil || err != nil {
+	if by, err := journal.FindDriver(s.dirs.state, l.was.WorkflowID); by != nil || err != nil {
 		facts.RunStatus = "running"
 	}
 }
@@ -270,7 +271,7 @@ func lookLocal(dir, key, mode string) (l lookup, err error) {
 	if mode == job.ResumeNever {
 		return l, nil
 	}
-	ids, err := state.List(dir)
+	ids, err := journal.List(dir)
 	if err != nil {
 		return l, err
 	}
@@ -285,7 +286,7 @@ func lookLocal(dir, key, mode string) (l lookup, err error) {
 		if isNamed && id != mode || !isNamed && !isOfKey {
 			continue
 		}
-		run, err := state.Read(dir, id)
+		run, err := journal.Read(dir, id)
 		if err != nil {
 			return l, err
 		}

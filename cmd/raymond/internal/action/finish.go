@@ -15,19 +15,20 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // ending has the data with which a step stores and reports the end of a run. In the main phase
 // there are only seconds for this if the job was cancelled. The post phase has minutes and does the
 // rest. Fields for stages that the step has not reached are zero.
 type ending struct {
-	run      *state.Run  // nil before the run is driven
-	flow     *flow       // nil if not known
-	jobFile  []byte      // the job's workflow file; nil if it can't be read
-	isBlind  bool        // later workflow runs can't look for the run
-	file     *state.File // its state, with the lock; nil in the post phase
-	to       *storage    // nil: the run is not stored
-	unstored error       // why the end can't be stored; nil if it can
+	run      *state.Run    // nil before the run is driven
+	flow     *flow         // nil if not known
+	jobFile  []byte        // the job's workflow file; nil if it can't be read
+	isBlind  bool          // later workflow runs can't look for the run
+	file     *journal.File // its state, with the lock; nil in the post phase
+	to       *storage      // nil: the run is not stored
+	unstored error         // why the end can't be stored; nil if it can
 	take     taker
 	stops    *session.Stops        // nil before the run is driven, and in the post phase
 	told     *session.Session      // the session that drives the run; nil in the post phase

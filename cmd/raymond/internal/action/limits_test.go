@@ -14,6 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // freed has the options of a state file in which an agent has removed every limit.
@@ -47,7 +48,7 @@ func TestResumedRunHasTheInputsLimits(t *testing.T) {
 	if p.PermissionMode != "acceptEdits" || p.SkipPermissions || len(p.AllowedTools)+len(p.DisallowedTools)+len(j.agents.ClaudeArgs) > 0 {
 		t.Errorf("what the agent CLI may do: got %+v and the arguments %q, want the default", p, j.agents.ClaudeArgs)
 	}
-	run, err := state.Read(filepath.Join(dir, "o", "r"), id)
+	run, err := journal.Read(filepath.Join(dir, "o", "r"), id)
 	assert.NilError(t, err)
 	got := run.Options
 	if got.BudgetUSD != 3*state.Dollar || got.MaxIterations != 9 || got.MaxParallel != 4 || got.MaxAgents != 256 || got.MaxRetries != 3 || got.Model != "" {

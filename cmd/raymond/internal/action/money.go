@@ -12,6 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // budgetWindow is the period for which the budgets of several runs apply. keptSpending is how long
@@ -132,7 +133,7 @@ func book(ctx context.Context, s *step, run *state.Run) error {
 // completeRun adds to the log of a run the events that the main phase saved but had no time to
 // report. It also charges the run for invocations that were interrupted, from their saved meters.
 // If the state can't be written, the charge still counts in run.
-func completeRun(s *step, file *state.File, run *state.Run) error {
+func completeRun(s *step, file *journal.File, run *state.Run) error {
 	// The log is opened first: a killed process may have reported events whose numbers the state
 	// doesn't contain.
 	log, err := session.OpenLog(s.dirs.run(run.WorkflowID), run, s.log.shown, s.note.seals)

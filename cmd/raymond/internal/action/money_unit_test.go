@@ -15,6 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // TestLogIsCompletedAfterAKill checks that the post phase adds to the event log everything that the
@@ -24,7 +25,7 @@ func TestLogIsCompletedAfterAKill(t *testing.T) {
 	s := &step{log: newLog(nil, true), note: &stepNote{}, options: &options.Options{}}
 	s.dirs.state = t.TempDir()
 	run := state.New(state.Run{WorkflowID: "r", Mark: "m", Entry: "START.sh", Dir: s.dirs.state, Files: map[string]string{"START.sh": strings.Repeat("0", 64)}}, "", time.Now())
-	store, err := state.Create(s.dirs.state, run.WorkflowID, "test")
+	store, err := journal.Create(s.dirs.state, run.WorkflowID, "test")
 	assert.NilError(t, err)
 	defer store.Close()
 	step := run.Step(time.Now())

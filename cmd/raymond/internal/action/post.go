@@ -16,6 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // Post runs the post phase at the end of the job, however the main phase ended. It uses only the
@@ -135,12 +136,12 @@ func finishLeft(ctx context.Context, s *step, e *ending, isLate bool) error {
 		return session.Sweep(note.Mark)
 	}
 	reopen(s.dirs.state)
-	ids, err := state.List(s.dirs.state)
+	ids, err := journal.List(s.dirs.state)
 	if err != nil || !slices.Contains(ids, note.WorkflowID) {
 		return err
 	}
-	file, run, err := state.Open(s.dirs.state, note.WorkflowID, session.Holder())
-	_, isLocked := errors.AsType[*state.LockedError](err)
+	file, run, err := journal.Open(s.dirs.state, note.WorkflowID, session.Holder())
+	_, isLocked := errors.AsType[*journal.LockedError](err)
 	switch {
 	case isLocked && s.in.IsLocal():
 		return nil

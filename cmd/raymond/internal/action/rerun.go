@@ -16,6 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // beginRerun creates a run that begins from a state execution of the run that was found, with the
@@ -57,7 +58,7 @@ func readable(here string, l lookup) (string, error) {
 	dir, id := filepath.Join(l.found.Dir, "state"), l.was.WorkflowID
 	err := os.MkdirAll(filepath.Join(dir, id), 0o700)
 	for from, to := range map[string]string{
-		"state.json": id + ".json", checkpoint.HistoryName: id + state.JournalExt, "events.jsonl": filepath.Join(id, "events.jsonl"),
+		"state.json": id + ".json", checkpoint.HistoryName: id + journal.Ext, "events.jsonl": filepath.Join(id, "events.jsonl"),
 	} {
 		err = errors.Join(err, moveIfThere(filepath.Join(l.found.Dir, from), filepath.Join(dir, to)))
 	}

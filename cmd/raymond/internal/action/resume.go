@@ -20,6 +20,7 @@ import (
 	clis "github.com/raymond-action/raymond-action/runner/clis"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // resume restores a run and opens its state. If another job may still be running a part of the run
@@ -76,7 +77,7 @@ func openRun(s *step, b *readyRun) (err error) {
 		now.BudgetUSD = shareOf(b, now.BudgetUSD)
 	}
 	b.changed = &now
-	if b.file, b.run, err = state.Open(s.dirs.state, b.run.WorkflowID, session.Holder()); err != nil {
+	if b.file, b.run, err = journal.Open(s.dirs.state, b.run.WorkflowID, session.Holder()); err != nil {
 		return err
 	}
 	b.file.SetIntegrityLog(s.note.seals)
@@ -282,13 +283,13 @@ func install(dirs folders, note *stepNote, run *state.Run, from string) error {
 	if err := os.RemoveAll(filepath.Join(dirs.state, run.WorkflowID+".json")); err != nil {
 		return err
 	}
-	file, err := state.Create(dirs.state, run.WorkflowID, session.Holder())
+	file, err := journal.Create(dirs.state, run.WorkflowID, session.Holder())
 	if err != nil {
 		return err
 	}
 	file.SetIntegrityLog(note.seals)
 	// The journal comes with the checkpoint, and the run continues it on this machine.
-	err = note.seals.Place(filepath.Join(from, checkpoint.HistoryName), filepath.Join(dirs.state, run.WorkflowID+state.JournalExt))
+	err = note.seals.Place(filepath.Join(from, checkpoint.HistoryName), filepath.Join(dirs.state, run.WorkflowID+journal.Ext))
 	if err == nil {
 		err = file.WriteSnapshot(run, nil, nil)
 	}

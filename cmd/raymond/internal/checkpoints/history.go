@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // maxPast is the maximum number of bytes in a checkpoint for conversations that only earlier steps
@@ -48,7 +48,7 @@ func (h *history) copy(to string, seq int) error {
 		from = io.TeeReader(io.LimitReader(f, h.size), sum)
 	}
 	buffered := bufio.NewWriter(out)
-	err = errors.Join(state.CopyHistory(buffered, from, seq), buffered.Flush(), out.Close())
+	err = errors.Join(journal.Copy(buffered, from, seq), buffered.Flush(), out.Close())
 	if err == nil && h.size >= 0 && [sha256.Size]byte(sum.Sum(nil)) != h.sum {
 		return errAltered
 	}
@@ -82,7 +82,7 @@ func (s *Snapshot) addPast(path string) (notes []string, err error) {
 		return nil, err
 	}
 	defer f.Close()
-	past, err := state.PastConversations(f)
+	past, err := journal.Conversations(f)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (s *Snapshot) addPast(path string) (notes []string, err error) {
 
 // findPast finds a conversation that the snapshot does not contain yet; ok is false if there is
 // none.
-func (s *Snapshot) findPast(c state.PastConversation) (checkpoint.Transcript, checkpoint.Entry, bool) {
+func (s *Snapshot) findPast(c journal.Conversation) (checkpoint.Transcript, checkpoint.Entry, bool) {
 	t := checkpoint.Transcript{Session: c.Session.ID, Backend: c.Session.BackendName(), CLIID: c.Session.CLIID}
 	if checkpoint.CheckName(t.Name()) != nil || slices.ContainsFunc(s.transcripts, func(p checkpoint.Entry) bool { return p.Name == t.Name() }) {
 		return t, checkpoint.Entry{}, false

@@ -19,6 +19,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 const secret = "sesame-open-12345"
@@ -27,7 +28,7 @@ const secret = "sesame-open-12345"
 type past struct {
 	t    *testing.T
 	dir  string // of the run's files
-	file *state.File
+	file *journal.File
 	run  *state.Run
 	now  time.Time
 }
@@ -40,7 +41,7 @@ func newPast(t *testing.T, seals *Seals, root string, states int) *past {
 	t.Helper()
 	p := &past{t: t, dir: filepath.Join(root, "k-12345678"), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	var err error
-	p.file, err = state.Create(root, "k-12345678", "me")
+	p.file, err = journal.Create(root, "k-12345678", "me")
 	assert.NilError(t, err)
 	t.Cleanup(func() { p.file.Close() })
 	if seals != nil {
@@ -103,7 +104,7 @@ func steps(t *testing.T, from string) []int {
 		}
 	}
 	var list []int
-	for step, err := range state.ReadHistory(from, "k-12345678") {
+	for step, err := range journal.History(from, "k-12345678") {
 		assert.NilError(t, err)
 		list = append(list, step.After().Progress.Seq)
 	}

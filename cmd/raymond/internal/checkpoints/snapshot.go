@@ -12,6 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // maxLogs is the maximum number of bytes of logs in a checkpoint.
@@ -43,7 +44,7 @@ func Take(run *state.Run, dir string, agents map[string]runner.AgentCLI, seals *
 	if err != nil {
 		return nil, err
 	}
-	h := history{path: dir + state.JournalExt, size: -1, agents: agents}
+	h := history{path: dir + journal.Ext, size: -1, agents: agents}
 	if has, isNamed := seals.has(h.path); isNamed {
 		h.size, h.sum = has.size, [sha256.Size]byte(has.sum.Sum(nil))
 	}

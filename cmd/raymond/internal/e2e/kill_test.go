@@ -15,6 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/internal/invarianttest"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 func killableSite(t testing.TB) *site {
@@ -84,7 +85,7 @@ func (s *site) isCancelled(j *sitetest.Command) bool {
 	_ = j.Cmd.Process.Signal(syscall.SIGTERM) // fails if it has already ended
 	o := j.Wait()
 	// A signal that arrives before raymond handles signals ends the process, so no run is saved as cancelled.
-	run, err := state.Read(s.StateDir(), sitetest.RunID)
+	run, err := journal.Read(s.StateDir(), sitetest.RunID)
 	if o.Code == 143 && err == nil && run.Progress.Status != state.Cancelled {
 		s.T.Errorf("cancelled: got %v and status %s", o, run.Progress.Status)
 	}

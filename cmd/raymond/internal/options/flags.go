@@ -15,6 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/clis"
 	"github.com/raymond-action/raymond-action/runner/prices"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // The values of --cage.
@@ -52,7 +53,7 @@ func (o *Options) AddAll() {
 	})
 	o.AddPrices()
 	// The values of these flags are not saved in the run, so a resume uses its own values.
-	o.Hold, o.History, o.Workspace = Endless, state.DefaultHistory, WorkspaceNone
+	o.Hold, o.History, o.Workspace = Endless, journal.DefaultHistory, WorkspaceNone
 	o.Add("hold", "DUR", "if all agents wait for a time: how long to wait before the run is suspended (default: no limit, but 5m for the end of a usage limit; 0: suspend at once)", Into(&o.Hold, duration))
 	o.Add("job", "LIST", "run only the states of these jobs, separated by commas; agents in other states wait for their job (default: all jobs)", Into(&o.Jobs, each(jobs)))
 	o.Add("history", "SIZE", "how much of the run's steps is saved, for history and rerun; 0: nothing (default 64MiB)", Into(&o.History, size))

@@ -9,6 +9,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // retryHint is the hint for a failure after which it is unknown whether there is a run to resume.
@@ -20,9 +21,9 @@ var known = []struct {
 	fits func(error) bool
 	Problem
 }{
-	{is(state.ErrExists), Problem{Class: ClassConflict, Where: "--workflow-id", Hint: "use raymond resume, or choose another id"}},
+	{is(journal.ErrExists), Problem{Class: ClassConflict, Where: "--workflow-id", Hint: "use raymond resume, or choose another id"}},
 	{as[*state.FileError], Problem{Class: ClassBadState, Hint: "the file is left as it is"}},
-	{is(state.ErrNotFound), Problem{Class: ClassUsage, Where: "WORKFLOW_ID", Hint: "raymond list shows the runs; --state-dir selects another directory"}},
+	{is(journal.ErrNotFound), Problem{Class: ClassUsage, Where: "WORKFLOW_ID", Hint: "raymond list shows the runs; --state-dir selects another directory"}},
 	{is(syscall.ENOSPC, syscall.EFBIG, syscall.EDQUOT), Problem{Class: ClassRuntime, Hint: "free some space; the last saved state is intact"}},
 	{as[*slots.Conflict], Problem{Class: ClassConflict, Hint: "give each step its own key, and the workflow a concurrency group"}},
 	{is(slots.ErrFull), Problem{Class: ClassStore, Where: "checkpoints"}},

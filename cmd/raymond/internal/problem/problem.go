@@ -9,7 +9,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/protocol"
-	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // Class is a class of errors. docs/reference.md documents the classes.
@@ -136,7 +136,7 @@ func classify(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
-	if locked, ok := errors.AsType[*state.LockedError](err); ok {
+	if locked, ok := errors.AsType[*journal.LockedError](err); ok {
 		what := strings.TrimSuffix("is driven by another process: "+strings.TrimSpace(locked.Holder), ": ")
 		return &Problem{Class: ClassConflict, Where: locked.ID, What: what, Hint: "wait for it to end, or stop it"}
 	}

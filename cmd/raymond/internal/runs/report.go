@@ -16,6 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/insight/page"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // ReportSource contains what BuildReport needs to know about a run.
@@ -41,7 +42,7 @@ var maxDiffs = workspace.DiffLimits{File: 64 << 10, Execution: 256 << 10, All: 4
 func BuildReport(s ReportSource) (*insight.Report, error) {
 	from := insight.Source{
 		Run: s.Run, IsDriven: s.IsDriven, Hide: s.Hide,
-		History: state.ReadHistory(s.StateDir, s.Run.WorkflowID),
+		History: journal.History(s.StateDir, s.Run.WorkflowID),
 		Events:  report.Events(filepath.Join(s.StateDir, s.Run.WorkflowID, "events.jsonl")),
 		Agents:  map[string]insight.Transcripts{},
 	}

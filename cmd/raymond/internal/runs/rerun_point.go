@@ -11,6 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // Point is the moment in a run when a state execution was about to start.
@@ -38,10 +39,10 @@ func FindPoint(stateDir, id, from, where string) (Point, error) {
 		return Point{}, problem.Usage(where, fmt.Sprintf("state execution %d belongs to the run %s, which this run repeats from %d", n, of.WorkflowID, of.Exec),
 			"use the run "+of.WorkflowID)
 	}
-	run, err := state.RunAtExecution(stateDir, id, n)
-	var gone *state.NotInHistoryError
+	run, err := journal.RunAtExecution(stateDir, id, n)
+	var gone *journal.NotInHistoryError
 	switch {
-	case errors.Is(err, state.ErrNeverStarted):
+	case errors.Is(err, journal.ErrNeverStarted):
 		what := fmt.Sprintf("the run has no state execution %d", n)
 		if len(list) > 0 {
 			what += fmt.Sprintf("; it has %d to %d", list[0].Exec, list[len(list)-1].Exec)
@@ -60,7 +61,7 @@ func FindPoint(stateDir, id, from, where string) (Point, error) {
 			return Point{Exec: n, Agent: a.ID, State: a.State, Run: run}, nil
 		}
 	}
-	return Point{}, &state.FileError{Path: filepath.Join(stateDir, id+state.JournalExt), What: fmt.Sprintf("no agent begins state execution %d in the step that started it", n)}
+	return Point{}, &state.FileError{Path: filepath.Join(stateDir, id+journal.Ext), What: fmt.Sprintf("no agent begins state execution %d in the step that started it", n)}
 }
 
 // numberOf returns the number of the state execution that the parameter from names, as in FindPoint. list

@@ -19,13 +19,14 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // Listing is the description of a run that the commands list and status print.
 type Listing struct {
 	WorkflowID    string               `json:"workflow_id"`
 	Status        state.Status         `json:"status"`              // may also be interrupted or invalid
-	DrivenBy      *state.Driver        `json:"driven_by,omitempty"` // nil if no process drives the run
+	DrivenBy      *journal.Driver      `json:"driven_by,omitempty"` // nil if no process drives the run
 	Reason        string               `json:"reason,omitempty"`
 	Until         *time.Time           `json:"until,omitempty"`
 	Scope         string               `json:"scope,omitempty"`
@@ -69,22 +70,22 @@ type AgentListing struct {
 
 // Read reads a run without locking it, and finds the process that drives it. driver is nil if no process
 // drives the run.
-func Read(dir, id string) (run *state.Run, driver *state.Driver, err error) {
-	if driver, err = state.FindDriver(dir, id); err != nil {
+func Read(dir, id string) (run *state.Run, driver *journal.Driver, err error) {
+	if driver, err = journal.FindDriver(dir, id); err != nil {
 		return nil, nil, err
 	}
-	if run, err = state.Read(dir, id); err != nil {
+	if run, err = journal.Read(dir, id); err != nil {
 		return nil, nil, err
 	}
 	if driver == nil && run.Progress.Status == state.Running {
 		// A process may have taken the lock between the calls of FindDriver and Read.
-		driver, err = state.FindDriver(dir, id)
+		driver, err = journal.FindDriver(dir, id)
 	}
 	return run, driver, err
 }
 
 // newListing describes a run. driver is nil if no process drives the run.
-func newListing(run *state.Run, driver *state.Driver) Listing {
+func newListing(run *state.Run, driver *journal.Driver) Listing {
 	p, spent := &run.Progress, run.Spent()
 	isInterrupted := p.Status == state.Running && driver == nil
 	for _, a := range run.Agents {
@@ -130,7 +131,7 @@ func newListing(run *state.Run, driver *state.Driver) Listing {
 // PrintAll prints every run in a state directory. A run that can't be read is listed as invalid, and
 // PrintAll also returns an error of class bad_state for it.
 func PrintAll(out io.Writer, dir string, asJSON bool) error {
-	ids, err := state.List(dir)
+	ids, err := journal.List(dir)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // TestCostsOfAnInterruptedRunAreUnknown checks that the cost of an interrupted invocation counts as
@@ -23,7 +24,7 @@ func TestCostsOfAnInterruptedRunAreUnknown(t *testing.T) {
 	if l := newListing(run, nil); l.Status != interrupted || l.CostUnknown != 1 {
 		t.Errorf("interrupted: got %s with %d unknown costs, want %s with 1", l.Status, l.CostUnknown, interrupted)
 	}
-	if l := newListing(run, &state.Driver{}); l.Status != state.Running || l.CostUnknown != 0 {
+	if l := newListing(run, &journal.Driver{}); l.Status != state.Running || l.CostUnknown != 0 {
 		t.Errorf("driven: got %s with %d unknown costs, want %s with none", l.Status, l.CostUnknown, state.Running)
 	}
 }

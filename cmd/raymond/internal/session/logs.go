@@ -14,6 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // EventsFile is the name of the file that contains the event log, in a run's own directory.
@@ -116,7 +117,7 @@ func PrintResult(stdout io.Writer, events string, run *state.Run) error {
 // syncedStore is the store of a run. A snapshot of the run replaces the steps in the journal, so WriteSnapshot
 // makes sure that the events of these steps are on disk before the snapshot replaces them.
 type syncedStore struct {
-	*state.File
+	*journal.File
 	log    *report.EventLog
 	synced int // number of the last event that is known to be on disk
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/protocol/lint"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // NewRun creates the run that the flags and the workflow describe. Its agents begin in dir. NewRun also
@@ -101,5 +102,5 @@ func Holder() string {
 	if err != nil {
 		host = "this machine"
 	}
-	return state.HolderLine(os.Getpid(), host, time.Now())
+	return journal.HolderLine(os.Getpid(), host, time.Now())
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/clis"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // Setup configures a session.
@@ -18,7 +19,7 @@ type Setup struct {
 	Options    *options.Options
 	Scope      *scope.Scope
 	Run        *state.Run
-	Store      *state.File    // nil if the run's state is not saved
+	Store      *journal.File  // nil if the run's state is not saved
 	Resumed    bool           // an earlier process has driven the run
 	NewOptions *state.Options // the options from now on; if nil, the run keeps its options
 	Dir        string         // the run's own directory, absolute

@@ -9,6 +9,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/invarianttest"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 // RecordIdle records the saved run while no command is driving it. Start calls it.
@@ -18,7 +19,7 @@ func (s *Site) RecordIdle() {
 		return
 	}
 	run, err := s.read()
-	if err != nil && !errors.Is(err, state.ErrNotFound) {
+	if err != nil && !errors.Is(err, journal.ErrNotFound) {
 		s.T.Errorf("the state at rest: %v", err)
 		return
 	}
@@ -29,13 +30,13 @@ func (s *Site) RecordIdle() {
 }
 
 // read returns the saved run of the site, or an error if it is missing or invalid.
-func (s *Site) read() (*state.Run, error) { return state.Read(s.StateDir(), RunID) }
+func (s *Site) read() (*state.Run, error) { return journal.Read(s.StateDir(), RunID) }
 
 // Evidence returns the evidence of the run: its state, events, effects, processes and temporary files.
 func (s *Site) Evidence() invarianttest.Evidence {
 	s.T.Helper()
 	run, err := s.read()
-	if err != nil && !errors.Is(err, state.ErrNotFound) {
+	if err != nil && !errors.Is(err, journal.ErrNotFound) {
 		s.T.Errorf("the state in the end: %v", err)
 	}
 	l := invarianttest.Evidence{

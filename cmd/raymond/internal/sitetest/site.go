@@ -17,6 +17,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/invarianttest"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
 )
 
 const (
@@ -173,7 +174,7 @@ func (s *Site) StateFile() string { return filepath.Join(s.StateDir(), RunID+".j
 // Saved returns the run as it is saved in its files.
 func (s *Site) Saved() *state.Run {
 	s.T.Helper()
-	r, err := state.Read(s.StateDir(), RunID)
+	r, err := journal.Read(s.StateDir(), RunID)
 	assert.NilError(s.T, err)
 	return r
 }

@@ -1,4 +1,4 @@
-package state
+package journal
 
 import (
 	"bufio"
@@ -8,11 +8,13 @@ import (
 	"io"
 	"maps"
 	"slices"
+
+	"github.com/raymond-action/raymond-action/state"
 )
 
-// CopyHistory copies the lines of a journal up to the step with the number last. It leaves out damaged
+// Copy copies the lines of a journal up to the step with the number last. It leaves out damaged
 // lines and steps after a gap, so the copy is a valid journal.
-func CopyHistory(to io.Writer, journal io.Reader, last int) error {
+func Copy(to io.Writer, journal io.Reader, last int) error {
 	seq := 0
 	for e, err := range readEntries(journal) {
 		if err != nil {
@@ -29,21 +31,21 @@ func CopyHistory(to io.Writer, journal io.Reader, last int) error {
 	return nil
 }
 
-// MaskHistory returns a reader for a copy of a journal in which mask has masked the texts, line by line.
+// Mask returns a reader for a copy of a journal in which mask has masked the texts, line by line.
 // mask must not change the number of bytes. The lines get new checksums, but damaged lines stay damaged.
-func MaskHistory(from io.Reader, mask func(io.Reader) io.Reader) io.Reader {
-	return &maskedJournal{from: bufio.NewReaderSize(from, 256<<10), mask: mask}
+func Mask(from io.Reader, mask func(io.Reader) io.Reader) io.Reader {
+	return &maskedCopy{from: bufio.NewReaderSize(from, 256<<10), mask: mask}
 }
 
-// maskedJournal is the reader that MaskHistory returns.
-type maskedJournal struct {
+// maskedCopy is the reader that Mask returns.
+type maskedCopy struct {
 	from *bufio.Reader
 	mask func(io.Reader) io.Reader
 	out  []byte // the rest of the current line, already masked
 }
 
 // Read implements io.Reader.
-func (m *maskedJournal) Read(p []byte) (int, error) {
+func (m *maskedCopy) Read(p []byte) (int, error) {
 	if len(m.out) == 0 {
 		line, err := m.from.ReadBytes('\n')
 		if len(line) == 0 {
@@ -63,34 +65,34 @@ func (m *maskedJournal) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// PastConversation is a conversation to which a step in a history refers.
-type PastConversation struct {
-	Session Session
-	Dir     string // directory of an agent that used the conversation; "" means Run.Dir
+// Conversation is a conversation to which a step in a history refers.
+type Conversation struct {
+	Session state.Session
+	Dir     string // directory of an agent that used the conversation; "" means state.Run.Dir
 }
 
-// PastConversations returns all conversations in a journal, each of them once. The most recent one comes
+// Conversations returns all conversations in a journal, each of them once. The most recent one comes
 // first.
-func PastConversations(from io.Reader) ([]PastConversation, error) {
-	n, order, found := 0, map[string]int{}, map[string]PastConversation{}
+func Conversations(from io.Reader) ([]Conversation, error) {
+	n, order, found := 0, map[string]int{}, map[string]Conversation{}
 	for e, err := range readEntries(from) {
 		if err != nil {
 			return nil, err
 		}
 		var step struct {
-			Agents []*Agent `json:"agents"`
+			Agents []*state.Agent `json:"agents"`
 		}
 		if e.damage != nil || json.Unmarshal(e.data, &step) != nil {
 			continue
 		}
-		(&Run{Agents: step.Agents}).eachSession(func(s *Session, dir string) {
-			if ValidSession(s.ID) {
+		(&state.Run{Agents: step.Agents}).EachSession(func(s *state.Session, dir string) {
+			if state.ValidSession(s.ID) {
 				n++
-				order[s.ID], found[s.ID] = n, PastConversation{*s, dir}
+				order[s.ID], found[s.ID] = n, Conversation{*s, dir}
 			}
 		})
 	}
-	return slices.SortedFunc(maps.Values(found), func(a, b PastConversation) int {
+	return slices.SortedFunc(maps.Values(found), func(a, b Conversation) int {
 		return cmp.Compare(order[b.Session.ID], order[a.Session.ID])
 	}), nil
 }

@@ -1,4 +1,4 @@
-package state
+package journal
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // replaySteps returns the journal of a run in which main forks two agents, and the first one ends.
@@ -21,27 +22,27 @@ func replaySteps(tb testing.TB) []byte {
 		Spawns: []protocol.Spawn{{State: "A.sh", Next: "A.sh"}}, Then: protocol.Move{Verb: protocol.Goto, To: "A.sh"},
 	}
 	end := protocol.Decision{Then: protocol.Move{Verb: protocol.Result, Text: "done"}}
-	take := func(f func(*Step)) {
+	take := func(f func(*state.Step)) {
 		s := run.Step(time.Unix(2, 0))
 		f(s)
 		d := s.Delta()
-		data, err := marshal(d)
+		data, err := state.Marshal(d)
 		assert.NilError(tb, err)
-		journal, run = append(journal, journalLine(data)...), run.With(d)
+		journal, run = append(journal, encodeLine(data)...), run.With(d)
 	}
-	take(func(s *Step) {
+	take(func(s *state.Step) {
 		s.Begin()
-		s.Start("main", Launch{State: st})
+		s.Start("main", state.Launch{State: st})
 	})
 	for _, turn := range []struct {
 		agent string
 		d     protocol.Decision
 	}{{"main", fork}, {"main", fork}, {"main_a1", end}} {
-		take(func(s *Step) {
+		take(func(s *state.Step) {
 			if a, _ := s.Agent(turn.agent); a.Exec == nil {
-				s.Start(turn.agent, Launch{State: st})
+				s.Start(turn.agent, state.Launch{State: st})
 			}
-			s.End(turn.agent, st, Outcome{Decision: turn.d})
+			s.End(turn.agent, st, state.Outcome{Decision: turn.d})
 		})
 	}
 	return journal
@@ -55,15 +56,15 @@ func withChecksums(lines []byte) []byte {
 		if _, rest, ok := bytes.Cut(data, []byte(" ")); ok {
 			data = rest
 		}
-		out = append(out, journalLine(data)...)
+		out = append(out, encodeLine(data)...)
 	}
 	return out
 }
 
-// replay applies a journal to the run that tinyRun returns.
-func replay(journal []byte) (*Run, error) {
+// replayed applies a journal to the run that tinyRun returns.
+func replayed(journal []byte) (*state.Run, error) {
 	run := tinyRun()
-	return run, run.replay(bytes.NewReader(journal))
+	return run, replay(run, bytes.NewReader(journal))
 }
 
 // FuzzReplay checks that no journal causes a panic, whether its checksums are correct or not.
@@ -76,9 +77,9 @@ func FuzzReplay(f *testing.F) {
 	f.Add(bytes.ReplaceAll(journal, []byte(`"gone":["main_a1"]`), []byte(`"gone":["main","main"]`)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, journal := range [][]byte{data, withChecksums(data)} {
-			var invalid *FileError
-			if _, err := replay(journal); err != nil && !errors.As(err, &invalid) {
-				t.Fatalf("got error %v, want a FileError", err)
+			var invalid *state.FileError
+			if _, err := replayed(journal); err != nil && !errors.As(err, &invalid) {
+				t.Fatalf("got error %v, want a state.FileError", err)
 			}
 		}
 	})
@@ -106,8 +107,8 @@ func TestStepsThatDoNotFitAreRefused(t *testing.T) {
 		if !strings.HasPrefix(name, "a line") {
 			text = withChecksums(text)
 		}
-		var invalid *FileError
-		_, err := replay(text)
-		assert.Check(t, errors.As(err, &invalid), "%s: got %v, want a FileError", name, err)
+		var invalid *state.FileError
+		_, err := replayed(text)
+		assert.Check(t, errors.As(err, &invalid), "%s: got %v, want a state.FileError", name, err)
 	}
 }

@@ -1,4 +1,4 @@
-package state
+package journal
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/processes"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // LockedError is returned if another process holds the lock of a run.
@@ -94,7 +95,7 @@ func checkLock(path string) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return &FileError{Path: path, What: "is not a regular file"}
+		return &state.FileError{Path: path, What: "is not a regular file"}
 	}
 	return nil
 }

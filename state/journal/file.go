@@ -1,4 +1,4 @@
-package state
+package journal
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // ErrNotFound is returned if there is no run with the given id.
@@ -39,7 +40,7 @@ type File struct {
 	snapshotSize int64 // size of the snapshot, in bytes
 	seq          int   // number of the last step on disk
 	isDirSynced  bool  // whether the directory entries of the files have been synced
-	journal      journal
+	lines        lines
 }
 
 // IntegrityLog records each change to the files before and after it is made, so that a later process
@@ -77,7 +78,7 @@ func Create(dir, id, holder string) (*File, error) {
 	if _, err := os.Lstat(f.path(".json")); err == nil {
 		return nil, errors.Join(fmt.Errorf("%q: %w", id, ErrExists), f.Close())
 	}
-	if err := ignoreMissing(disk.remove(f.path(JournalExt))); err != nil { // left by a deleted run
+	if err := ignoreMissing(disk.remove(f.path(Ext))); err != nil { // left by a deleted run
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
@@ -86,7 +87,7 @@ func Create(dir, id, holder string) (*File, error) {
 // Open takes the lock of an existing run and reads the run. It does not change the snapshot or the
 // journal. It fails with ErrNotFound, *LockedError or *FileError. holder is a line that describes this
 // process; see HolderLine.
-func Open(dir, id, holder string) (*File, *Run, error) {
+func Open(dir, id, holder string) (*File, *state.Run, error) {
 	if _, err := os.Stat(filepath.Join(dir, id+".json")); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, notFound(dir, id)
 	}
@@ -111,7 +112,7 @@ func acquire(dir, id, holder string) (*File, error) {
 	if err := f.takeLock(holder); err != nil {
 		return nil, err
 	}
-	for _, ext := range []string{".json", JournalExt} { // left by a process that was killed
+	for _, ext := range []string{".json", Ext} { // left by a process that was killed
 		if err := ignoreMissing(disk.remove(f.path(ext) + tempExt)); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
@@ -146,8 +147,8 @@ func (f *File) path(ext string) string { return filepath.Join(f.dir, f.id+ext) }
 // processes could lock two different files with the same name.
 func (f *File) Close() error {
 	var err error
-	if f.journal.file != nil {
-		err = f.journal.file.Close()
+	if f.lines.file != nil {
+		err = f.lines.file.Close()
 	}
 	_ = os.Remove(f.path(holderExt))
 	return errors.Join(err, f.lock.Close())
@@ -155,11 +156,11 @@ func (f *File) Close() error {
 
 // Read reads the current state of a run from its snapshot and journal, without taking the run's lock.
 // It fails with ErrNotFound or *FileError.
-func Read(dir, id string) (*Run, error) {
+func Read(dir, id string) (*state.Run, error) {
 	// The journal is opened before the snapshot, because the run's owner may write a new snapshot
 	// and a shorter journal in between. The snapshot then already includes the steps in the journal
 	// that was opened here.
-	path := filepath.Join(dir, id+JournalExt)
+	path := filepath.Join(dir, id+Ext)
 	journal, _, journalErr := files.Open(path)
 	if journalErr == nil {
 		defer journal.Close()
@@ -171,11 +172,11 @@ func Read(dir, id string) (*Run, error) {
 	case journalErr != nil:
 		return r, within(path, ignoreMissing(journalErr))
 	}
-	return r, within(path, r.replay(journal))
+	return r, within(path, replay(r, journal))
 }
 
 // readSnapshot reads {id}.json without the journal.
-func readSnapshot(dir, id string) (*Run, error) {
+func readSnapshot(dir, id string) (*state.Run, error) {
 	path := filepath.Join(dir, id+".json")
 	data, err := disk.read(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -184,9 +185,9 @@ func readSnapshot(dir, id string) (*Run, error) {
 	if err != nil {
 		return nil, within(path, err)
 	}
-	r, err := Decode(data)
+	r, err := state.Decode(data)
 	if err == nil && r.WorkflowID != id {
-		err = &FileError{Field: "workflow_id", What: fmt.Sprintf("is %q in the file of %q", r.WorkflowID, id)}
+		err = &state.FileError{Field: "workflow_id", What: fmt.Sprintf("is %q in the file of %q", r.WorkflowID, id)}
 	}
 	return r, within(path, err)
 }
@@ -196,11 +197,11 @@ func readSnapshot(dir, id string) (*Run, error) {
 func within(path string, err error) error {
 	switch {
 	case errors.Is(err, files.ErrNotRegular):
-		err = &FileError{What: "is not a regular file"}
+		err = &state.FileError{What: "is not a regular file"}
 	case errors.Is(err, files.ErrTooLarge):
-		err = &FileError{What: fmt.Sprintf("has more than %d bytes", maxFile)}
+		err = &state.FileError{What: fmt.Sprintf("has more than %d bytes", maxFile)}
 	}
-	var bad *FileError
+	var bad *state.FileError
 	if errors.As(err, &bad) && bad.Path == "" {
 		bad.Path = path
 	}
@@ -218,7 +219,7 @@ func List(dir string) ([]string, error) {
 	}
 	var ids []string
 	for _, e := range entries {
-		if id, ok := strings.CutSuffix(e.Name(), ".json"); ok && ValidID(id) {
+		if id, ok := strings.CutSuffix(e.Name(), ".json"); ok && state.ValidID(id) {
 			ids = append(ids, id)
 		}
 	}
@@ -231,7 +232,7 @@ func List(dir string) ([]string, error) {
 // run or the complete r. d is the step that led to r, if the journal does not contain that step yet. If
 // no single step led to r, d is nil. If ready is not nil, it is called before the old snapshot is
 // replaced; if it returns an error, the old snapshot remains.
-func (f *File) WriteSnapshot(r *Run, d *Delta, ready func() error) error {
+func (f *File) WriteSnapshot(r *state.Run, d *state.Delta, ready func() error) error {
 	data, err := r.Encode()
 	if err == nil {
 		err = checkSize(data)
@@ -245,8 +246,8 @@ func (f *File) WriteSnapshot(r *Run, d *Delta, ready func() error) error {
 	if err != nil {
 		return fmt.Errorf("save state: %w", err)
 	}
-	f.seq, f.isDirSynced, f.journal.appended, f.snapshotSize = r.Progress.Seq, true, 0, int64(len(data))
-	if f.journal.size > f.maxHistory {
+	f.seq, f.isDirSynced, f.lines.appended, f.snapshotSize = r.Progress.Seq, true, 0, int64(len(data))
+	if f.lines.size > f.maxHistory {
 		return f.shorten(r)
 	}
 	return nil

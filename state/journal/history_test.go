@@ -1,4 +1,4 @@
-package state_test
+package journal_test
 
 import (
 	"math/rand/v2"
@@ -10,6 +10,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
+	"github.com/raymond-action/raymond-action/state/statetest"
 )
 
 // recording is a random run that was saved, with copies of the run after each step.
@@ -24,32 +26,32 @@ type recording struct {
 // each with the directory and the runs before and after the step.
 func record(t *testing.T, seed uint64, steps int, most int64, each ...func(dir string, run, next *state.Run)) recording {
 	t.Helper()
-	return recordWith(t, &walker{rnd: rand.New(rand.NewPCG(seed, 7)), now: epoch}, steps, most, each...)
+	return recordWith(t, &statetest.Walker{Rand: rand.New(rand.NewPCG(seed, 7))}, steps, most, each...)
 }
 
 // recordWith does the same as record, with the steps that w makes.
-func recordWith(t *testing.T, w *walker, steps int, most int64, each ...func(dir string, run, next *state.Run)) recording {
+func recordWith(t *testing.T, w *statetest.Walker, steps int, most int64, each ...func(dir string, run, next *state.Run)) recording {
 	t.Helper()
 	r := recording{dir: t.TempDir(), runs: make([]*state.Run, steps+2), begun: map[int]int{}}
-	f, err := state.Create(r.dir, "run-1", "me")
+	f, err := journal.Create(r.dir, "run-1", "me")
 	assert.NilError(t, err)
 	f.SetMaxHistory(most)
-	run := newRun()
+	run := statetest.NewRun()
 	run.Options.KeepGoing, run.Options.BudgetUSD = true, 0
 	for n := 1; n <= steps && len(run.Agents) > 0; n++ {
-		d := w.step(run)
+		d := w.Step(run)
 		next := run.With(d)
 		if len(next.Agents) == 0 {
 			d.Progress.Status = state.Completed
 			next = run.With(d)
 		}
-		if n > 1 && w.rnd.IntN(8) == 0 {
+		if n > 1 && w.Rand.IntN(8) == 0 {
 			assert.NilError(t, f.WriteSnapshot(run, nil, nil)) // a cancelled run is saved like this
 		}
 		for exec := run.Progress.Iterations + 1; exec <= next.Progress.Iterations; exec++ {
 			r.begun[exec] = n
 		}
-		if n == 1 || w.rnd.IntN(6) == 0 || next.Progress.Status != state.Running {
+		if n == 1 || w.Rand.IntN(6) == 0 || next.Progress.Status != state.Running {
 			assert.NilError(t, f.WriteSnapshot(next, d, nil))
 		} else {
 			assert.NilError(t, f.Append(d))
@@ -66,7 +68,7 @@ func recordWith(t *testing.T, w *walker, steps int, most int64, each ...func(dir
 // diffRuns returns the difference between the state files of two runs, or "" if they are equal.
 func diffRuns(t *testing.T, want, got *state.Run) string {
 	t.Helper()
-	return cmp.Diff(string(fileOf(t, want)), string(fileOf(t, got)))
+	return cmp.Diff(string(statetest.Encode(t, want)), string(statetest.Encode(t, got)))
 }
 
 // wantTruth checks that every step in the history of a recorded run is correct. It returns the numbers of the
@@ -74,7 +76,7 @@ func diffRuns(t *testing.T, want, got *state.Run) string {
 func (r recording) wantTruth(t *testing.T, what string) []int {
 	t.Helper()
 	var steps []int
-	for step, err := range state.ReadHistory(r.dir, "run-1") {
+	for step, err := range journal.History(r.dir, "run-1") {
 		assert.NilError(t, err)
 		after := step.After()
 		assert.Equal(t, diffRuns(t, r.runs[after.Progress.Seq], after), "", "%s: the run after step %d (-was +history)", what, after.Progress.Seq)
@@ -86,19 +88,19 @@ func (r recording) wantTruth(t *testing.T, what string) []int {
 // TestRunIsFoundAtEachExecution checks that the history contains all steps although snapshots were written,
 // and that RunAtExecution returns the run after the start of each execution.
 func TestRunIsFoundAtEachExecution(t *testing.T) {
-	r := record(t, 3, 80, state.DefaultHistory)
+	r := record(t, 3, 80, journal.DefaultHistory)
 	for i, seq := range r.wantTruth(t, "whole") {
-		equal(t, "step", seq, i+1)
+		assert.Check(t, is.Equal(seq, i+1), "step")
 	}
 	for exec, step := range r.begun {
-		run, err := state.RunAtExecution(r.dir, "run-1", exec)
+		run, err := journal.RunAtExecution(r.dir, "run-1", exec)
 		assert.NilError(t, err)
 		diff := diffRuns(t, r.runs[step], run)
 		assert.Check(t, is.Equal(diff, ""), "execution %d (-saved +read):\n%s", exec, diff)
 	}
 	for _, n := range []int{-1, 0, len(r.begun) + 1} {
-		_, err := state.RunAtExecution(r.dir, "run-1", n)
-		assert.Check(t, is.ErrorIs(err, state.ErrNeverStarted), "execution %d", n)
+		_, err := journal.RunAtExecution(r.dir, "run-1", n)
+		assert.Check(t, is.ErrorIs(err, journal.ErrNeverStarted), "execution %d", n)
 	}
 }
 
@@ -109,9 +111,9 @@ func FuzzSavedRunsAreReadBack(f *testing.F) {
 		f.Add(uint64(seed), text)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, text string) {
-		r := recordWith(t, &walker{rnd: rand.New(rand.NewPCG(seed, 5)), now: epoch, text: text}, 30, state.DefaultHistory)
+		r := recordWith(t, &statetest.Walker{Rand: rand.New(rand.NewPCG(seed, 5)), Text: text}, 30, journal.DefaultHistory)
 		for i, seq := range r.wantTruth(t, "whole") {
-			equal(t, "step", seq, i+1)
+			assert.Check(t, is.Equal(seq, i+1), "step")
 			for _, e := range r.runs[seq].Events {
 				line, err := e.Line("run-1")
 				assert.NilError(t, err)
@@ -130,14 +132,14 @@ func FuzzSavedRunsAreReadBack(f *testing.F) {
 // state.
 func TestRerunIsARun(t *testing.T) {
 	for seed := range uint64(4) {
-		r := record(t, seed, 60, state.DefaultHistory)
+		r := record(t, seed, 60, journal.DefaultHistory)
 		for exec, step := range r.begun {
 			was := r.runs[step]
-			before := string(fileOf(t, was))
-			run, err := state.Rerun(was, exec, state.RerunParams{WorkflowID: "run-2", Mark: "fedcba9876543210", Now: epoch.Add(time.Hour)})
+			before := string(statetest.Encode(t, was))
+			run, err := state.Rerun(was, exec, state.RerunParams{WorkflowID: "run-2", Mark: "fedcba9876543210", Now: statetest.Epoch.Add(time.Hour)})
 			assert.NilError(t, err)
 			assert.NilError(t, run.Validate())
-			assert.Equal(t, string(fileOf(t, was)), before, "seed %d: a rerun from %d changed the run", seed, exec)
+			assert.Equal(t, string(statetest.Encode(t, was)), before, "seed %d: a rerun from %d changed the run", seed, exec)
 			if run.InheritedUSD != was.Progress.TotalUSD || run.Progress.TotalUSD != 0 || run.OwnExecutions() != 0 {
 				t.Errorf("seed %d: a rerun from %d has cost %s, and %s are inherited of %s", seed, exec, run.Progress.TotalUSD, run.InheritedUSD, was.Progress.TotalUSD)
 			}
@@ -152,7 +154,7 @@ func TestRerunIsARun(t *testing.T) {
 				}
 				a, _ := run.Agent(old.ID)
 				next := []any{a.State, a.Status, a.Exec == nil, run.Progress.Iterations, run.Progress.LastBegun}
-				equal(t, "what is next", next, []any{old.State, state.Ready, true, exec - 1, old.N - 1})
+				assert.Check(t, is.DeepEqual(next, []any{old.State, state.Ready, true, exec - 1, old.N - 1}), "what is next")
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package state
+package journal
 
 import (
 	"fmt"
@@ -12,6 +12,9 @@ import (
 
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
+
+	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/statetest"
 )
 
 // watchedDisk records each sync: the path relative to dir and, for a file, whether the file has any content.
@@ -61,19 +64,10 @@ func withDisk(t *testing.T, d fileSystem) {
 	disk = d
 }
 
-// Abs makes a path absolute. On Windows, the result has a drive letter.
-func Abs(path string) string {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		panic(err)
-	}
-	return abs
-}
-
 // tinyRun returns a run of a workflow with a single state.
-func tinyRun() *Run {
-	return New(Run{WorkflowID: "run-1", Mark: "0123456789abcdef", Scope: Abs("/w"), Entry: "A.sh", Dir: Abs("/d"), Files: map[string]string{"A.sh": strings.Repeat("ab", 32)},
-		Options: Options{MaxParallel: 2, MaxAgents: 9, MaxDepth: 2, PermissionMode: "acceptEdits"}}, "", time.Unix(1, 0))
+func tinyRun() *state.Run {
+	return state.New(state.Run{WorkflowID: "run-1", Mark: "0123456789abcdef", Scope: statetest.Abs("/w"), Entry: "A.sh", Dir: statetest.Abs("/d"), Files: map[string]string{"A.sh": strings.Repeat("ab", 32)},
+		Options: state.Options{MaxParallel: 2, MaxAgents: 9, MaxDepth: 2, PermissionMode: "acceptEdits"}}, "", time.Unix(1, 0))
 }
 
 // TestSavedDataIsSynced checks that a snapshot is synced before it is renamed, and that its directory is

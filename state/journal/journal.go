@@ -1,4 +1,4 @@
-package state
+package journal
 
 import (
 	"bufio"
@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // A new snapshot is due if the steps after the last snapshot exceed both maxGrowth times that snapshot's
@@ -26,15 +27,18 @@ const (
 	journalMin = 4 << 20
 )
 
+// maxFile is the maximum size in bytes of a state file, and of a line of its journal.
+const maxFile = 64 << 20
+
 // DefaultHistory is the default maximum size of a journal, in bytes.
 const DefaultHistory = 64 << 20
 
-// JournalExt is the extension of a journal's file name. It follows the run's id.
-const JournalExt = ".journal"
+// Ext is the extension of a journal's file name. It follows the run's id.
+const Ext = ".journal"
 
-// journal describes the lines of a run's journal file that have been scanned or written. Each line
+// lines describes the lines of a run's journal file that have been scanned or written. Each line
 // contains a step, or a whole run. The steps before a whole run are not needed to read that run.
-type journal struct {
+type lines struct {
 	file       writableFile // nil if the file must be scanned before the next line is written
 	size       int64        // size of these lines in bytes; nothing follows them
 	last       int          // number of the step in the last line; 0 without lines
@@ -45,13 +49,13 @@ type journal struct {
 // Append saves one step: it appends a line with a checksum to the journal and syncs the file. When it
 // returns nil, the step survives a crash of the machine. After an error the caller must stop, because
 // the step may or may not have been saved.
-func (f *File) Append(d *Delta) error {
+func (f *File) Append(d *state.Delta) error {
 	err := f.openJournal(f.seq)
 	if err == nil {
 		err = f.writeLine(d, d.Progress.Seq)
 	}
 	if err == nil {
-		err = f.journal.file.Sync()
+		err = f.lines.file.Sync()
 	}
 	if err == nil && !f.isDirSynced {
 		err = disk.syncDir(f.dir)
@@ -64,12 +68,12 @@ func (f *File) Append(d *Delta) error {
 }
 
 // Full reports whether a new snapshot is due.
-func (f *File) Full() bool { return f.journal.appended > max(journalMin, maxGrowth*f.snapshotSize) }
+func (f *File) Full() bool { return f.lines.appended > max(journalMin, maxGrowth*f.snapshotSize) }
 
 // appendBeforeSnapshot adds the step d of a new snapshot to the journal, unless the journal keeps no
 // history. If d is nil or can't follow the last line, it adds the whole run r instead. It does not sync
 // the line, because a damaged last line counts as not written.
-func (f *File) appendBeforeSnapshot(r *Run, d *Delta) error {
+func (f *File) appendBeforeSnapshot(r *state.Run, d *state.Delta) error {
 	known := f.seq
 	// If d is nil, the journal may already contain all steps up to r, for example because r was saved on
 	// another machine.
@@ -79,7 +83,7 @@ func (f *File) appendBeforeSnapshot(r *Run, d *Delta) error {
 	if err := f.openJournal(known); err != nil || f.maxHistory == 0 {
 		return err
 	}
-	if j := &f.journal; d == nil || d.Progress.Seq != j.last+1 || !j.isComplete {
+	if j := &f.lines; d == nil || d.Progress.Seq != j.last+1 || !j.isComplete {
 		return f.writeLine(r, r.Progress.Seq)
 	}
 	return f.writeLine(d, d.Progress.Seq)
@@ -88,10 +92,10 @@ func (f *File) appendBeforeSnapshot(r *Run, d *Delta) error {
 // openJournal opens the journal, unless it is open, and cuts off the lines after step seq. Such lines
 // exist if a process died before it completed its snapshot, or if the file belongs to a deleted run.
 func (f *File) openJournal(seq int) error {
-	if f.journal.file != nil {
+	if f.lines.file != nil {
 		return nil
 	}
-	path := f.path(JournalExt)
+	path := f.path(Ext)
 	j, rest, err := scan(path, seq)
 	if err == nil && rest {
 		err = f.truncateJournal(path, j.size)
@@ -106,8 +110,8 @@ func (f *File) openJournal(seq int) error {
 	if err := f.log.Adopt(path); err != nil {
 		return errors.Join(err, w.Close())
 	}
-	f.journal = j
-	f.journal.file = w
+	f.lines = j
+	f.lines.file = w
 	return nil
 }
 
@@ -126,7 +130,7 @@ func (f *File) truncateJournal(path string, size int64) error {
 
 // scan reads a journal and describes its lines up to the last one whose step number is at most seq. rest
 // reports whether more lines follow. A missing file counts as empty.
-func scan(path string, seq int) (j journal, rest bool, err error) {
+func scan(path string, seq int) (j lines, rest bool, err error) {
 	from, _, err := files.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return j, false, nil
@@ -153,22 +157,22 @@ func scan(path string, seq int) (j journal, rest bool, err error) {
 // writeLine appends a line to the journal and does not sync the file. what is a *Delta or a *Run, and seq
 // is the number of the step, or of the run's last step.
 func (f *File) writeLine(what any, seq int) error {
-	data, err := marshal(what)
+	data, err := state.Marshal(what)
 	if err != nil {
 		return err
 	}
 	if err := checkSize(data); err != nil {
 		return err
 	}
-	line := journalLine(data)
-	if err := f.log.Append(f.path(JournalExt), line); err != nil {
+	line := encodeLine(data)
+	if err := f.log.Append(f.path(Ext), line); err != nil {
 		return err
 	}
-	if _, err := f.journal.file.WriteAt(line, f.journal.size); err != nil {
+	if _, err := f.lines.file.WriteAt(line, f.lines.size); err != nil {
 		return err
 	}
-	j, size := &f.journal, int64(len(line))
-	_, isRun := what.(*Run)
+	j, size := &f.lines, int64(len(line))
+	_, isRun := what.(*state.Run)
 	j.isComplete = isRun || j.isComplete && seq == j.last+1
 	j.size, j.appended, j.last = j.size+size, j.appended+size, seq
 	return nil
@@ -177,16 +181,16 @@ func (f *File) writeLine(what any, seq int) error {
 // shorten drops the oldest lines of the journal, so that about half of the maximum size remains. A new
 // first line contains the whole run before the remaining steps. If the maximum size is 0, shorten drops
 // all lines. r is the run after the last line.
-func (f *File) shorten(r *Run) error {
-	old := f.journal.file
-	f.journal.file = nil // the file will be replaced
+func (f *File) shorten(r *state.Run) error {
+	old := f.lines.file
+	f.lines.file = nil // the file will be replaced
 	if err := old.Close(); err != nil {
 		return err
 	}
-	path, keep := f.path(JournalExt), []byte(nil)
+	path, keep := f.path(Ext), []byte(nil)
 	if f.maxHistory > 0 {
 		var err error
-		if keep, err = newestLines(path, r, f.journal.size-f.maxHistory/2); err != nil {
+		if keep, err = newestLines(path, r, f.lines.size-f.maxHistory/2); err != nil {
 			return err
 		}
 	}
@@ -196,7 +200,7 @@ func (f *File) shorten(r *Run) error {
 // newestLines returns the last lines of a journal, after a new line that contains the whole run before
 // them. It drops all lines up to and including the first step whose line ends at or after the byte
 // offset from. r is the run after the journal's last line.
-func newestLines(path string, r *Run, from int64) ([]byte, error) {
+func newestLines(path string, r *state.Run, from int64) ([]byte, error) {
 	f, info, err := files.Open(path)
 	if err != nil {
 		return nil, err
@@ -212,25 +216,25 @@ func newestLines(path string, r *Run, from int64) ([]byte, error) {
 			break
 		}
 	}
-	data, err := marshal(first)
+	data, err := state.Marshal(first)
 	if err != nil {
 		return nil, err
 	}
 	rest, err := io.ReadAll(io.NewSectionReader(f, end, info.Size()-end))
-	return append(journalLine(data), rest...), err
+	return append(encodeLine(data), rest...), err
 }
 
 // castagnoli returns the table for CRC-32C. The table is computed when it is first used, because a run
 // with a single state does not need it.
 var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
-// journalLine returns a line of a journal: a checksum, a space, data and a line break.
-func journalLine(data []byte) []byte {
+// encodeLine returns a line of a journal: a checksum, a space, data and a line break.
+func encodeLine(data []byte) []byte {
 	return slices.Concat([]byte(checksum(data)), []byte(" "), data, []byte("\n"))
 }
 
-// journalEntry is a line of a journal, split into its fields.
-type journalEntry struct {
+// entry is a line of a journal, split into its fields.
+type entry struct {
 	n      int    // number of the line, from 1
 	size   int64  // size in bytes, with the line break
 	text   []byte // the whole line, valid until the next entry is read
@@ -241,8 +245,8 @@ type journalEntry struct {
 }
 
 // readEntries returns the lines of a journal. If reading fails, the last element is the error.
-func readEntries(from io.Reader) iter.Seq2[journalEntry, error] {
-	return func(yield func(journalEntry, error) bool) {
+func readEntries(from io.Reader) iter.Seq2[entry, error] {
+	return func(yield func(entry, error) bool) {
 		lines := bufio.NewScanner(from)
 		lines.Buffer(make([]byte, 64<<10), maxFile+1<<10)
 		lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
@@ -260,16 +264,16 @@ func readEntries(from io.Reader) iter.Seq2[journalEntry, error] {
 			}
 		}
 		if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-			yield(journalEntry{}, &FileError{What: fmt.Sprintf("has a line of more than %d bytes", maxFile)})
+			yield(entry{}, &state.FileError{What: fmt.Sprintf("has a line of more than %d bytes", maxFile)})
 		} else if err != nil {
-			yield(journalEntry{}, err)
+			yield(entry{}, err)
 		}
 	}
 }
 
 // parseLine parses line n of a journal. It stores an error in the field damage.
-func parseLine(n int, text []byte) journalEntry {
-	e := journalEntry{n: n, size: int64(len(text)), text: text}
+func parseLine(n int, text []byte) entry {
+	e := entry{n: n, size: int64(len(text)), text: text}
 	line, isWhole := bytes.CutSuffix(text, []byte("\n"))
 	if !isWhole {
 		e.damage = errors.New("is cut off")

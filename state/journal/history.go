@@ -1,4 +1,4 @@
-package state
+package journal
 
 import (
 	"errors"
@@ -8,40 +8,40 @@ import (
 	"path/filepath"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
-	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
+	"github.com/raymond-action/raymond-action/state"
 )
 
-// HistoryStep is one step of a run, read from its journal.
-type HistoryStep struct {
+// Step is one step of a run, read from its journal.
+type Step struct {
 	// Run is the run before the step. It must not be changed, and is valid only until the next
 	// step is read.
-	Run *Run
+	Run *state.Run
 	// Delta is the step. If Begins is set, the history has no earlier steps: Run is already the run
 	// after this step, and Delta contains only the run's progress and its last events.
-	Delta  *Delta
+	Delta  *state.Delta
 	Begins bool
 
 	end int64 // offset of the end of its line in the journal
 }
 
-// beginning returns the first step of a history that begins with the run r.
-func (r *Run) beginning() HistoryStep {
-	return HistoryStep{Run: r, Delta: &Delta{Progress: r.Progress, Events: r.Events}, Begins: true}
+// firstStep returns the first step of a history that begins with the run r.
+func firstStep(r *state.Run) Step {
+	return Step{Run: r, Delta: &state.Delta{Progress: r.Progress, Events: r.Events}, Begins: true}
 }
 
 // After returns the run after the step. It must not be changed.
-func (s HistoryStep) After() *Run { return s.Run.With(s.Delta) }
+func (s Step) After() *state.Run { return s.Run.With(s.Delta) }
 
 // Started returns the numbers of the state executions that the step started, in order. It leaves out
 // executions that the step only repeated.
-func (s HistoryStep) Started() []int {
+func (s Step) Started() []int {
 	var begun []int
 	for _, e := range s.Delta.Events {
-		_, starts := e.Body.(*StateStarted)
+		_, starts := e.Body.(*state.StateStarted)
 		if !starts || e.Exec == 0 || !s.Begins && e.Exec <= s.Run.Progress.Iterations {
 			continue
 		}
-		if a := s.Run.started(e.Exec); s.Begins && (a == nil || a.Exec.WasInterrupted) {
+		if a := s.Run.AgentAtExecution(e.Exec); s.Begins && (a == nil || a.Exec.WasInterrupted) {
 			continue
 		}
 		begun = append(begun, e.Exec)
@@ -49,19 +49,19 @@ func (s HistoryStep) Started() []int {
 	return begun
 }
 
-// ReadHistory returns the stored steps of a run in order, up to the current one, without taking the
+// History returns the stored steps of a run in order, up to the current one, without taking the
 // run's lock. It leaves out a damaged line and the steps after it, up to the next whole run. If an
 // error occurs, the sequence ends with it; the errors are the same as for Read.
-func ReadHistory(dir, id string) iter.Seq2[HistoryStep, error] {
-	return func(yield func(HistoryStep, error) bool) {
+func History(dir, id string) iter.Seq2[Step, error] {
+	return func(yield func(Step, error) bool) {
 		now, err := Read(dir, id)
 		if err != nil {
-			yield(HistoryStep{}, err)
+			yield(Step{}, err)
 			return
 		}
-		journal, _, err := files.Open(filepath.Join(dir, id+JournalExt))
+		journal, _, err := files.Open(filepath.Join(dir, id+Ext))
 		if err != nil { // the journal is missing; Read would have returned any other error
-			yield(now.beginning(), nil)
+			yield(firstStep(now), nil)
 			return
 		}
 		defer journal.Close()
@@ -73,19 +73,19 @@ func ReadHistory(dir, id string) iter.Seq2[HistoryStep, error] {
 			last = step.Delta.Progress.Seq
 		}
 		if last < now.Progress.Seq {
-			yield(now.beginning(), nil)
+			yield(firstStep(now), nil)
 		}
 	}
 }
 
 // pastSteps returns the steps in a journal up to the run now.
-func pastSteps(journal io.Reader, now *Run) iter.Seq2[HistoryStep, error] {
-	return func(yield func(HistoryStep, error) bool) {
-		var past *Run // the run after the last line; nil if unknown
+func pastSteps(journal io.Reader, now *state.Run) iter.Seq2[Step, error] {
+	return func(yield func(Step, error) bool) {
+		var past *state.Run // the run after the last line; nil if unknown
 		at := int64(0)
 		for e, err := range readEntries(journal) {
 			if err != nil {
-				yield(HistoryStep{}, err)
+				yield(Step{}, err)
 				return
 			}
 			at += e.size
@@ -106,37 +106,34 @@ func pastSteps(journal io.Reader, now *Run) iter.Seq2[HistoryStep, error] {
 
 // step returns the step in a line. past is the run before it, or nil. If the line can't be used, Run is
 // nil in the result.
-func (e journalEntry) step(past, now *Run) HistoryStep {
+func (e entry) step(past, now *state.Run) Step {
 	switch {
 	case e.damage != nil || e.seq > now.Progress.Seq:
 	case e.isRun:
-		if r, err := Decode(e.data); err == nil && r.WorkflowID == now.WorkflowID {
-			return r.beginning()
+		if r, err := state.Decode(e.data); err == nil && r.WorkflowID == now.WorkflowID {
+			return firstStep(r)
 		}
 	case past != nil:
 		if d, err := e.delta(past); err == nil {
-			return HistoryStep{Run: past, Delta: d}
+			return Step{Run: past, Delta: d}
 		}
 	}
-	return HistoryStep{}
+	return Step{}
 }
 
 // delta decodes the step in a line. It returns an error if that step can't follow the run r.
-func (e journalEntry) delta(r *Run) (*Delta, error) {
-	d := new(Delta)
-	if err := invalid(jsonstrict.Decode(e.data, d)); err != nil {
+func (e entry) delta(r *state.Run) (*state.Delta, error) {
+	d, err := state.DecodeDelta(e.data)
+	if err != nil {
 		return nil, err
 	}
-	if d.Progress.Seq != r.Progress.Seq+1 {
-		return nil, fmt.Errorf("is step %d, want %d", d.Progress.Seq, r.Progress.Seq+1)
-	}
-	return d, d.checkFollows(r)
+	return d, d.CheckFollows(r)
 }
 
-// replay applies the steps of a journal that follow r. The lines before these steps are used only for
+// replay applies to r the steps of a journal that follow r. The lines before these steps are used only for
 // the history. A damaged last line counts as not written. So does a whole run in the last line,
 // because its snapshot was never completed. Any other damage is a *FileError.
-func (r *Run) replay(journal io.Reader) error {
+func replay(r *state.Run, journal io.Reader) error {
 	var unwritten error
 	snapshot := r.Progress.Seq
 	for e, err := range readEntries(journal) {
@@ -167,31 +164,8 @@ func (r *Run) replay(journal io.Reader) error {
 }
 
 // fileError returns a *FileError that names the line.
-func (e journalEntry) fileError(what error) error {
-	return &FileError{Field: fmt.Sprintf("line %d", e.n), What: what.Error()}
-}
-
-// checkFollows returns an error if the step can't follow r. Agents must be in the order of their
-// numbers, and an agent must keep its number.
-func (d *Delta) checkFollows(r *Run) error {
-	r.index()
-	last, seen := 0, map[string]bool{}
-	if n := len(r.Agents); n > 0 {
-		last = r.Agents[n-1].N
-	}
-	for i, a := range d.Agents {
-		old, known := r.byID[a.ID]
-		switch {
-		case seen[a.ID]:
-			return fmt.Errorf("agents[%d].id: %q appears twice", i, a.ID)
-		case known && a.N != old.N:
-			return fmt.Errorf("agents[%d].n: is %d, was %d", i, a.N, old.N)
-		case !known && a.N <= last:
-			return fmt.Errorf("agents[%d].n: is %d, want more than %d", i, a.N, last)
-		}
-		seen[a.ID], last = true, max(last, a.N)
-	}
-	return nil
+func (e entry) fileError(what error) error {
+	return &state.FileError{Field: fmt.Sprintf("line %d", e.n), What: what.Error()}
 }
 
 // ErrNeverStarted is returned if no state execution has the given number.
@@ -212,11 +186,11 @@ func (e *NotInHistoryError) Error() string {
 }
 
 // RunAtExecution returns the run after the step that started state execution n, for use with Rerun. It
-// reads the same steps as ReadHistory. It returns ErrNeverStarted if no execution has this number, and
-// *NotInHistoryError if the step of the execution is not stored. Other errors come from ReadHistory.
-func RunAtExecution(dir, id string, n int) (*Run, error) {
+// reads the same steps as History. It returns ErrNeverStarted if no execution has this number, and
+// *NotInHistoryError if the step of the execution is not stored. Other errors come from History.
+func RunAtExecution(dir, id string, n int) (*state.Run, error) {
 	oldest, begun := 0, 0
-	for step, err := range ReadHistory(dir, id) {
+	for step, err := range History(dir, id) {
 		if err != nil {
 			return nil, err
 		}

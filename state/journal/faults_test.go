@@ -1,4 +1,4 @@
-package state
+package journal
 
 import (
 	"bytes"
@@ -16,6 +16,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
+
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // faultyDisk is a disk on which call number n fails, and possibly all calls after it. It skips syncs,
@@ -139,7 +141,7 @@ func quickDir(t *testing.T) string {
 // saveSteps saves one step of a run for each element of folds. If the element is true, it writes a
 // snapshot; otherwise it appends the step to the journal. It returns the run after each saved step. If a
 // save fails, it also returns the run that could not be saved, and the error.
-func saveSteps(f *File, run *Run, folds ...bool) (saved []*Run, failed *Run, err error) {
+func saveSteps(f *File, run *state.Run, folds ...bool) (saved []*state.Run, failed *state.Run, err error) {
 	for _, fold := range folds {
 		step := run.Step(time.Unix(int64(run.Progress.Seq), 0))
 		if run.Progress.Seq == 0 {
@@ -162,7 +164,7 @@ func saveSteps(f *File, run *Run, folds ...bool) (saved []*Run, failed *Run, err
 
 // saveRun saves a run in the same way as the runner: a snapshot, steps, further snapshots between steps,
 // two of them in succession, and a snapshot at the end.
-func saveRun(dir string) (acknowledged []*Run, failed *Run, err error) {
+func saveRun(dir string) (acknowledged []*state.Run, failed *state.Run, err error) {
 	f, err := Create(dir, "run-1", "me")
 	if err != nil {
 		return nil, nil, err
@@ -238,14 +240,14 @@ func checkFaultyDisk(t *testing.T, what string, d *faultyDisk) {
 	}
 	more, _, err := saveSteps(f, run, false, true, false)
 	assert.NilError(t, err, "%s: saving more steps", what)
-	wantHistory(t, what, dir, slices.Concat(saved[:run.Progress.Seq-1], []*Run{run}, more))
+	wantHistory(t, what, dir, slices.Concat(saved[:run.Progress.Seq-1], []*state.Run{run}, more))
 }
 
 // wantHistory checks that the history of the run consists of exactly the saved steps.
-func wantHistory(t *testing.T, what, dir string, saved []*Run) {
+func wantHistory(t *testing.T, what, dir string, saved []*state.Run) {
 	t.Helper()
 	last := 0
-	for step, err := range ReadHistory(dir, "run-1") {
+	for step, err := range History(dir, "run-1") {
 		assert.NilError(t, err, "%s: history", what)
 		after := step.After()
 		last = after.Progress.Seq
@@ -262,7 +264,7 @@ type damagedRun struct {
 	t                 *testing.T
 	dir               string
 	snapshot, journal []byte
-	saved             []*Run
+	saved             []*state.Run
 	after             int  // offset in the journal at which the steps after the snapshot begin
 	isAltered         bool // the snapshot was damaged, so a run that is read may differ, but must be valid
 }
@@ -299,11 +301,11 @@ func (d *damagedRun) wantRefusedOrTrue(what string) (seq int) {
 	d.t.Helper()
 	before := string(d.read("run-1.json")) + string(d.read("run-1.journal"))
 	run, err := Read(d.dir, "run-1")
-	var invalid *FileError
+	var invalid *state.FileError
 	if err != nil && !errors.As(err, &invalid) {
-		d.t.Errorf("%s: got %v, want a FileError", what, err)
+		d.t.Errorf("%s: got %v, want a state.FileError", what, err)
 	}
-	for step, err := range ReadHistory(d.dir, "run-1") {
+	for step, err := range History(d.dir, "run-1") {
 		if err == nil {
 			d.wantTrue(what, step.After())
 		}
@@ -326,7 +328,7 @@ func (d *damagedRun) wantRefusedOrTrue(what string) (seq int) {
 
 // wantTrue checks that run equals the run that was saved after the same step. If the snapshot was damaged,
 // wantTrue only checks that run is valid.
-func (d *damagedRun) wantTrue(what string, run *Run) {
+func (d *damagedRun) wantTrue(what string, run *state.Run) {
 	d.t.Helper()
 	if d.isAltered {
 		assert.Check(d.t, run.Validate(), "%s: want a valid run", what)

@@ -1,4 +1,4 @@
-package state_test
+package journal_test
 
 import (
 	"errors"
@@ -11,6 +11,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/journal"
+	"github.com/raymond-action/raymond-action/state/statetest"
 )
 
 // TestRunWithoutHistory checks that a run can continue after its history was deleted, and that a new history
@@ -18,12 +20,12 @@ import (
 func TestRunWithoutHistory(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "run-1.journal")
-	f, err := state.Create(dir, "run-1", "me")
+	f, err := journal.Create(dir, "run-1", "me")
 	assert.NilError(t, err)
 	r := recording{dir: dir, runs: make([]*state.Run, 9)}
-	run := newRun()
+	run := statetest.NewRun()
 	save := func(folds bool) {
-		step := run.Step(epoch)
+		step := run.Step(statetest.Epoch)
 		step.RecordDeadline(1)
 		d := step.Delta()
 		run = run.With(d)
@@ -37,23 +39,25 @@ func TestRunWithoutHistory(t *testing.T) {
 	save(true)
 	save(true)
 	assert.NilError(t, f.WriteSnapshot(run, nil, nil)) // a run from another machine is saved like this
-	equal(t, "steps", r.wantTruth(t, "whole"), []int{1, 2})
+	assert.Check(t, is.DeepEqual(r.wantTruth(t, "whole"), []int{1, 2}))
 	assert.NilError(t, f.Close())
 	assert.NilError(t, os.Remove(file))
-	f, _, err = state.Open(dir, "run-1", "me")
+	f, _, err = journal.Open(dir, "run-1", "me")
 	assert.NilError(t, err)
-	equal(t, "steps without a history", r.wantTruth(t, "none"), []int{2})
+	assert.Check(t, is.DeepEqual(r.wantTruth(t, "none"), []int{2}), "steps without a history")
 	save(false)
 	save(true)
 	save(true)
-	equal(t, "steps later", r.wantTruth(t, "later"), []int{4, 5})
+	assert.Check(t, is.DeepEqual(r.wantTruth(t, "later"), []int{4, 5}), "steps later")
 	f.SetMaxHistory(0)
 	save(true)
 	save(false)
-	equal(t, "steps of a history of no size", r.wantTruth(t, "no size"), []int{7})
+	assert.Check(t, is.DeepEqual(r.wantTruth(t, "no size"), []int{7}), "steps of a history of no size")
 	save(true)
-	equal(t, "what is left of it", len(readFile(t, file)), 0)
-	equal(t, "the run", r.wantTruth(t, "no size"), []int{8})
+	info, err := os.Stat(file)
+	assert.NilError(t, err)
+	assert.Check(t, is.Equal(info.Size(), int64(0)), "what is left of it")
+	assert.Check(t, is.DeepEqual(r.wantTruth(t, "no size"), []int{8}), "the run")
 	assert.NilError(t, f.Close())
 }
 
@@ -61,16 +65,16 @@ func TestRunWithoutHistory(t *testing.T) {
 // that was saved before remains.
 func TestHugeRunIsNotSaved(t *testing.T) {
 	dir := savedDir(t)
-	f, run, err := state.Open(dir, "run-1", "me")
+	f, run, err := journal.Open(dir, "run-1", "me")
 	assert.NilError(t, err)
 	defer f.Close()
 	huge := strings.Repeat("x", 64<<20)
-	step := run.Step(epoch)
+	step := run.Step(statetest.Epoch)
 	step.Override(state.Options{Model: huge}, nil)
 	assert.Check(t, is.ErrorContains(f.Append(step.Delta()), "bytes are more than the maximum of 67108864"), "want the step refused")
 	run.Meta = map[string]string{"huge": huge}
 	assert.Check(t, is.ErrorContains(f.WriteSnapshot(run, nil, nil), "bytes are more than the maximum of 67108864"), "want it refused")
-	if now, err := state.Read(dir, "run-1"); err != nil || now.Meta != nil {
+	if now, err := journal.Read(dir, "run-1"); err != nil || now.Meta != nil {
 		t.Errorf("then: got %v, want the run as it was", err)
 	}
 }
@@ -85,10 +89,10 @@ func TestLongHistoryIsCut(t *testing.T) {
 	if steps := r.wantTruth(t, "cut"); steps[0] < 10 || len(steps) < 40 || r.runs[steps[len(steps)-1]+1] != nil {
 		t.Errorf("steps: got %d to %d", steps[0], steps[len(steps)-1])
 	}
-	var gone *state.NotInHistoryError
-	if _, err := state.RunAtExecution(r.dir, "run-1", 1); !errors.As(err, &gone) || gone.Oldest < 2 {
+	var gone *journal.NotInHistoryError
+	if _, err := journal.RunAtExecution(r.dir, "run-1", 1); !errors.As(err, &gone) || gone.Oldest < 2 {
 		t.Fatalf("the first execution: got %v, want NotInHistoryError", err)
 	}
-	_, err = state.RunAtExecution(r.dir, "run-1", gone.Oldest)
+	_, err = journal.RunAtExecution(r.dir, "run-1", gone.Oldest)
 	assert.Check(t, err, "the oldest execution in the history: %v", err)
 }

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package state
+package journal
 
 // syncDir does nothing on systems that can't sync folders. There, the journal of the file system
 // preserves renames.

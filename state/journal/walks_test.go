@@ -1,6 +1,6 @@
-//go:build world
+//go:build !world
 
-package state_test
+package journal_test
 
 // walks is the number of random runs that TestFilesEqualMemory makes.
-const walks = 200
+const walks = 8
