@@ -17,6 +17,6 @@ func (r *Runner) IsIdle(override *state.Options) bool {
 	step := r.newStep(r.now())
 	step.Resume(nil)
 	step.UpdateWaits(r.here)
-	_, ready := step.Next(0)
+	_, ready := step.Schedule().Next(0)
 	return !ready && !r.holds(step) && len(r.updates) == 0 && !step.Delta().HasOtherEvents()
 }

@@ -90,11 +90,11 @@ func (r *Runner) wakeTime(now time.Time) time.Time {
 	if r.stop != nil {
 		return time.Time{}
 	}
-	step := r.newStep(now)
-	if _, ready := step.Next(r.busy); ready {
+	schedule := r.newStep(now).Schedule()
+	if _, ready := schedule.Next(r.busy); ready {
 		return now // the wait of an agent ended while a message was handled
 	}
-	wake, settle := step.WakeTime(), step.NextUpdate(r.here)
+	wake, settle := schedule.WakeTime(), schedule.NextUpdate(r.here)
 	if wake.IsZero() || !settle.IsZero() && settle.Before(wake) {
 		return settle
 	}

@@ -265,7 +265,7 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 // schedule adds the next invocations to a step, as many as may run, and returns their orders.
 func (r *Runner) schedule(step *state.Step) (starts []Order) {
 	for {
-		a, ok := step.Next(r.busy + len(starts))
+		a, ok := step.Schedule().Next(r.busy + len(starts))
 		if !ok {
 			return starts
 		}

@@ -39,15 +39,16 @@ func (r *Runner) newStep(now time.Time) *state.Step {
 // so for a retry or another pause, for a wait that ends within Config.Hold, and for a question that
 // users may answer soon.
 func (r *Runner) holds(step *state.Step) bool {
-	due := step.DueTime()
+	schedule := step.Schedule()
+	due := schedule.DueTime()
 	isSoon := !due.IsZero() && (r.cfg.Hold < 0 || due.Sub(r.now()) <= r.cfg.Hold)
-	return isSoon || !step.WakeTime().IsZero() || step.HasOpenQuestion() && r.mayBringUpdate(step)
+	return isSoon || !schedule.WakeTime().IsZero() || schedule.HasOpenQuestion() && r.mayBringUpdate(step)
 }
 
 // isOver reports whether a running run can be closed: no worker is busy, and either nothing may
 // start (Runner.stop is set), or nothing can start now and nothing holds the run open.
 func (r *Runner) isOver() bool {
 	step := r.newStep(r.now())
-	_, ready := step.Next(0)
+	_, ready := step.Schedule().Next(0)
 	return r.busy == 0 && r.run.Progress.Status == state.Running && (r.stop != nil || !ready && !r.holds(step))
 }

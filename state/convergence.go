@@ -63,7 +63,7 @@ func (x *execution) endVerification(v Verification) {
 	case verdict.Converged:
 		x.emit(&verdict)
 		if e.Attempt > 1 {
-			x.progress().FlakeRetries++
+			x.delta.Progress.FlakeRetries++
 		}
 		x.finish(Outcome{Decision: *e.PendingMove}, e.Session)
 	case verdict.Reason == reasonNoTag:
@@ -150,7 +150,7 @@ func attemptBackoff(b protocol.Backoff, attempt int) time.Duration {
 // nextAttempt prepares the next attempt. It discards the move that the failed attempt requested.
 func (x *execution) nextAttempt(failed NodeAttempt) {
 	e, c := x.agent.Exec, x.state.Policy.Convergence
-	x.progress().HasProgress = true
+	x.delta.Progress.HasProgress = true
 	e.Attempt++
 	e.Phase, e.Running, e.PendingMove, e.MoveProblem, e.WasInterrupted = PhaseAgent, nil, nil, "", false
 	e.Retries, e.Reminders, e.Reminder, e.MoveReminder, e.HasNoTag, e.PassedResults = 0, 0, "", "", false, nil
@@ -170,7 +170,7 @@ func (x *execution) nextAttempt(failed NodeAttempt) {
 // agent, suspends the run, or moves the agent to another state.
 func (x *execution) giveUp(failed NodeAttempt) {
 	a, c := x.agent, x.state.Policy.Convergence
-	x.progress().HasProgress = true
+	x.delta.Progress.HasProgress = true
 	switch c.OnExhausted {
 	case "fail":
 		a.Exec.Verdict = &failed
@@ -180,7 +180,7 @@ func (x *execution) giveUp(failed NodeAttempt) {
 		x.fail(Fatal, reasonExhausted, Outcome{})
 	case "suspend":
 		x.emit(x.finished(Outcome{}, reasonExhausted))
-		x.progress().Hold = reasonOf(a, reasonExhausted, &failed)
+		x.delta.Progress.Hold = reasonOf(a, reasonExhausted, &failed)
 		a.Exec, a.Status = nil, Ready
 	default:
 		x.emit(x.finished(Outcome{}, reasonExhausted))

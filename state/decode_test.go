@@ -68,7 +68,7 @@ func continueRun(t *testing.T, run *state.Run) {
 	step := run.Step(statetest.Epoch.Add(time.Hour))
 	step.Resume(nil)
 	starts := 0
-	for a, ok := step.Next(starts); ok && starts < 8; a, ok = step.Next(starts) {
+	for a, ok := step.Schedule().Next(starts); ok && starts < 8; a, ok = step.Schedule().Next(starts) {
 		starts++
 		st := &protocol.State{Name: a.State, Kind: protocol.Script}
 		step.Start(a.ID, state.Launch{State: st, Cwd: statetest.Abs("/d")})

@@ -58,7 +58,6 @@ func (s *Step) End(id string, st *protocol.State, o Outcome) {
 		o.Process.CLIID = ""
 	}
 	a := s.edit(id)
-	x := s.execution(a, st)
 	if st.Kind == protocol.Prompt {
 		// UnknownCosts does not count failed invocations: an agent CLI that crashes can't report its
 		// cost, and MaxRetries limits how often the CLI may crash.
@@ -68,15 +67,14 @@ func (s *Step) End(id string, st *protocol.State, o Outcome) {
 			a.UnknownCosts++
 		}
 		if f := o.Failure; f == nil || f.Class != Service && f.Class != Stopped { // the service works again
-			a.Outage, x.progress().Suspensions = nil, 0
+			a.Outage, s.delta.Progress.Suspensions = nil, 0
 		}
 	}
 	a.Exec.Turns += o.Turns
 	a.Exec.AgentCLI = cmp.Or(o.Process.CLI, a.Exec.AgentCLI)
 	a.Exec.addRefusals(o.Refusals)
 	a.Exec.excludeTime(o.Process.Prepared, s.now)
-	x.end(o)
-	x.failUnpriced()
+	s.continueAgent(a, st, func(x *execution) { x.end(o) })
 }
 
 // Verification contains the results of the done_when commands of an attempt.
@@ -92,9 +90,7 @@ type Verification struct {
 // EndVerification records the results of the done_when commands of an agent's attempt. It decides
 // whether the state is done, and how the agent continues.
 func (s *Step) EndVerification(id string, st *protocol.State, v Verification) {
-	x := s.execution(s.edit(id), st)
-	x.endVerification(v)
-	x.failUnpriced()
+	s.continueAgent(s.edit(id), st, func(x *execution) { x.endVerification(v) })
 }
 
 // sessionAfter returns the conversation after an invocation with the outcome o. entry is the
@@ -133,5 +129,5 @@ func (e *Exec) undoInvocation() {
 
 // pause keeps the agent from continuing until wait has passed. Other agents are not affected.
 func (a *Agent) pause(now time.Time, wait time.Duration) {
-	a.Status, a.NotBefore, a.Wait = Ready, now.Add(wait).UTC().Round(0), Duration(wait)
+	a.Status, a.NotBefore, a.Wait = Ready, inUTC(now.Add(wait)), Duration(wait)
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -39,7 +40,8 @@ func (s *Step) Closing(stop *Stop) Closing {
 	if count(s.Agents(), isAny) == 0 {
 		return Closing{Status: Completed}
 	}
-	left, stuck, waiting := count(s.members(), isAny), count(s.members(), isStuck), count(s.members(), isWaiting)
+	waits := func(a *Agent) bool { return a.Status == Waiting }
+	left, stuck, waiting := count(s.members(), isAny), count(s.members(), isStuck), count(s.members(), waits)
 	limits, p, options := s.limits(), &s.delta.Progress, s.Options()
 	budget := limits.overBudget()
 	switch {
@@ -57,7 +59,12 @@ func (s *Step) Closing(stop *Stop) Closing {
 	case stop != nil && stuck+waiting < left:
 		return Closing{Status: stop.Status, Reason: stop.Reason, Until: stop.Until, Continuing: p.continuing(stop.Continuations)}
 	case waiting > 0 && (stuck == 0 || options.KeepGoing):
-		return Closing{Status: Suspended, Reason: s.describeWaits(), Until: s.earliest(func(*WaitCondition) bool { return true })}
+		return Closing{Status: Suspended, Reason: describeWaits(s.members()), Until: earliest(s.members(), func(a *Agent) time.Time {
+			if a.Waits == nil {
+				return time.Time{}
+			}
+			return a.Waits.Until
+		})}
 	}
 	for a := range s.members() {
 		if a.Failure != nil {
@@ -86,9 +93,9 @@ const maxNamed = 3
 
 // describeWaits lists at most maxNamed waiting agents and their waits, and counts further ones. It ignores
 // agents that wait for other agents, because it lists the waits of these other agents.
-func (s *Step) describeWaits() string {
+func describeWaits(agents iter.Seq[*Agent]) string {
 	var named []string
-	for a := range s.members() {
+	for a := range agents {
 		if w := a.Waits; w != nil && w.For != ForAgents {
 			named = append(named, a.ID+" "+w.describe())
 		}
@@ -121,15 +128,20 @@ func (s *Step) Close(c Closing) {
 	if limits.progress.Status == OverIterations {
 		s.emit(nil, &Limit{Which: "iterations", Value: float64(limits.ownExecutions()), Max: float64(limits.options.MaxIterations)})
 	}
-	hasResult := func(e Ending) bool { return e.Error == "" } // a result, not a failure
-	outcome, detail := outcomeOf(p, slices.ContainsFunc(s.run.Ended, hasResult) || slices.ContainsFunc(s.delta.Ended, hasResult))
+	var result *Text // of the main agent
+	someResults := false
+	for e := range s.ended() {
+		someResults = someResults || e.Error == ""
+		if e.Agent == mainAgent {
+			result = &e.Result
+		}
+	}
+	outcome, detail := outcomeOf(p, someResults)
 	done := &RunFinished{
 		Status: p.Status, Outcome: outcome, Detail: detail, Reason: p.Reason,
 		Spent: s.ledger().spent(), InheritedUSD: s.run.InheritedUSD, Unfinished: unfinished(s.Agents()),
 		Iterations: p.Iterations - s.run.RerunOf.inheritedExecutions(), FlakeRetries: p.FlakeRetries, DurationMS: max(0, s.now.Sub(p.Started).Milliseconds()),
-	}
-	if text, ok := s.result(); ok {
-		done.Result = &text
+		Result: result,
 	}
 	s.emit(nil, done)
 }

@@ -8,23 +8,28 @@ import (
 )
 
 // execution decides how one agent continues in its state after an invocation or the done_when commands
-// have ended.
+// have ended. It changes the agent and records events. It leaves a move to another state to its caller.
 type execution struct {
-	step    *Step
+	*recorder
 	agent   *Agent // a copy that the step may change
 	state   *protocol.State
 	options *Options
-	now     time.Time
+	alive   int // number of agents that have not ended
+
+	move *protocol.Decision // the move that ends the execution, if finish has allowed one
+	exec int                // number of the execution that move ends
 }
 
-// execution returns an execution that decides about the agent a in the state st. a must be a copy that the
-// step may change.
-func (s *Step) execution(a *Agent, st *protocol.State) *execution {
-	return &execution{step: s, agent: a, state: st, options: s.Options(), now: s.now}
+// continueAgent lets decide decide how the agent continues in the state st, and then makes the move on
+// which the decision depends. a must be a copy that the step may change.
+func (s *Step) continueAgent(a *Agent, st *protocol.State, decide func(*execution)) {
+	x := &execution{recorder: &s.recorder, agent: a, state: st, options: s.Options(), alive: count(s.Agents(), isAny)}
+	decide(x)
+	if x.move != nil {
+		s.follow(a, *x.move, x.exec)
+	}
+	x.failUnpriced()
 }
-
-// progress returns the progress of the run, which the step may change.
-func (x *execution) progress() *Progress { return &x.step.delta.Progress }
 
 // end decides how the agent continues after an invocation.
 func (x *execution) end(o Outcome) {
@@ -77,19 +82,17 @@ func (x *execution) sendReminder(reminder, reason string) {
 // then keeps the conversation with which it entered the state, so that a resume can try again from there.
 func (x *execution) finish(o Outcome, next *Session) {
 	a := x.agent
-	alive := count(x.step.Agents(), isAny)
-	if limit, why := x.options.checkMove(o.Decision, alive, len(a.Stack)); limit != nil {
+	if limit, why := x.options.checkMove(o.Decision, x.alive, len(a.Stack)); limit != nil {
 		x.emit(limit)
 		x.fail(Fatal, why, o)
 		return
 	}
 	x.emit(x.finished(o, ""))
-	exec := a.Exec.Iteration
+	x.move, x.exec = &o.Decision, a.Exec.Iteration
 	a.Exec, a.Failure, a.Model, a.Backend, a.Report, a.By = nil, nil, "", "", "", x.cause()
 	if next != nil {
 		a.Session, a.Branch = next, false
 	}
-	x.step.follow(a, o.Decision, exec)
 }
 
 // cause returns the value of Agent.By for the states that agents enter because of this execution.
@@ -155,7 +158,7 @@ func (x *execution) failUnpriced() {
 }
 
 // emit adds an event about the agent in its current state.
-func (x *execution) emit(body Body) { x.step.emit(x.agent, body) }
+func (x *execution) emit(body Body) { x.recorder.emit(x.agent, body) }
 
 // messages joins the problems' messages into one line.
 func messages(problems []protocol.Problem) string {

@@ -21,10 +21,11 @@ func (r *Run) HasWork(now time.Time, h Here, hold time.Duration) bool {
 	}
 	s.Resume(nil)
 	s.UpdateWaits(h)
-	if _, ready := s.Next(0); ready || !s.WakeTime().IsZero() {
+	schedule := s.Schedule()
+	if _, ready := schedule.Next(0); ready || !schedule.WakeTime().IsZero() {
 		return true
 	}
-	if due := s.DueTime(); !due.IsZero() && (hold < 0 || due.Sub(now) <= hold) {
+	if due := schedule.DueTime(); !due.IsZero() && (hold < 0 || due.Sub(now) <= hold) {
 		return true
 	}
 	return s.Delta().HasOtherEvents()

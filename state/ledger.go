@@ -122,26 +122,12 @@ func (l ledger) rate(model string) (cost USD, units int64) {
 
 // charge adds the cost of an agent's invocation to the ledger. It reports whether the whole cost is
 // known. When the run has spent more than 80 % of its budget, charge adds a Limit event, but only once.
-func (s *Step) charge(a *Agent, o Outcome) bool {
-	entry, delta := s.ledger().entry(a, o), &s.delta
+func (d *draft) charge(a *Agent, o Outcome) bool {
+	entry, delta := d.ledger().entry(a, o), &d.delta
 	delta.Ledger = append(delta.Ledger, entry)
 	delta.Progress.TotalUSD = delta.Progress.TotalUSD.Plus(entry.CostUSD)
 	e, spent := a.Exec, entry.spent()
 	e.Spent, e.AttemptSpent, e.Models = e.Spent.Plus(spent), e.AttemptSpent.Plus(spent), withShares(e.Models, entry.Models)
-	e.countTokens(o)
-	limits := s.limits()
-	budget := limits.options.BudgetUSD
-	if isNear := float64(delta.Progress.TotalUSD)*10 > float64(budget)*8; budget != 0 && isNear && !delta.Progress.Warned {
-		delta.Progress.Warned = true
-		warning := about(nil, limits.event(limits.options.ownBudget()))
-		warning.Exec = e.Iteration
-		s.record(warning)
-	}
-	return entry.Kind != Unknown && entry.Unpriced == 0
-}
-
-// countTokens adds the tokens that an invocation is known to have used to e.Tokens.
-func (e *Exec) countTokens(o Outcome) {
 	for _, m := range slices.Concat(o.Cost.Usage, o.Used) {
 		if m.Total() == 0 {
 			continue
@@ -152,6 +138,15 @@ func (e *Exec) countTokens(o Outcome) {
 		}
 		e.Tokens = new(sum.plus(m.Usage)) // a copy: the run's own Tokens must not change
 	}
+	limits := d.limits()
+	budget := limits.options.BudgetUSD
+	if isNear := float64(delta.Progress.TotalUSD)*10 > float64(budget)*8; budget != 0 && isNear && !delta.Progress.Warned {
+		delta.Progress.Warned = true
+		warning := about(nil, limits.event(limits.options.ownBudget()))
+		warning.Exec = e.Iteration
+		d.record(warning)
+	}
+	return entry.Kind != Unknown && entry.Unpriced == 0
 }
 
 // plus returns the sum of t and the tokens of one model.

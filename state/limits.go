@@ -68,6 +68,16 @@ func (l limits) event(c *Cap) *Limit {
 	}
 }
 
+// InvocationBudget returns the budget for one invocation: the rest of the run's budget divided by the
+// number of running agents, but at least a cent. It returns 0 if the run has no budget.
+func (s *Step) InvocationBudget() USD {
+	if !s.Options().HasBudget() {
+		return 0
+	}
+	running := count(s.Agents(), func(a *Agent) bool { return a.Status == Busy })
+	return max(Dollar/100, s.Options().Remaining(s.delta.Progress.TotalUSD)/USD(max(1, running)))
+}
+
 // checkMove returns the limit that forbids a move, and the reason for the agent's failure. It returns nil
 // if the move is allowed. alive is the number of agents that have not ended. depth is the height of the
 // agent's return stack.

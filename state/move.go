@@ -11,68 +11,84 @@ import (
 
 // follow makes the moves that a decision requests. First it creates the forked agents, then it moves the
 // agent a itself. exec is the number of the execution that the decision ended.
-func (s *Step) follow(a *Agent, d protocol.Decision, exec int) {
-	from := a.State
+func (d *draft) follow(a *Agent, decision protocol.Decision, exec int) {
+	from, move := a.State, decision.Then
 	emit := func(body Body) {
 		e := about(a, body)
 		e.Exec = exec
-		s.record(e)
+		d.record(e)
 	}
-	s.delta.Progress.HasProgress = true
-	for _, spawn := range d.Spawns {
+	d.delta.Progress.HasProgress = true
+	for _, spawn := range decision.Spawns {
 		emit(&Transition{Tag: string(protocol.Fork), Target: spawn.State, From: from, Next: spawn.Next})
-		s.spawn(a, spawn)
+		d.spawn(a, spawn)
 	}
-	if len(d.Spawns) > 0 {
-		a.enter(d.Then.To, d.Then.Input)
+	if len(decision.Spawns) > 0 {
+		a.enter(move.To, move.Input)
 		return
 	}
-	t := &Transition{Tag: string(d.Then.Verb), Target: d.Then.To, From: from, Return: d.Then.Return}
-	if d.Then.Verb == protocol.Result {
+	t := &Transition{Tag: string(move.Verb), Target: move.To, From: from, Return: move.Return}
+	if move.Verb == protocol.Result {
 		t.Target = a.ReturnState()
 	}
 	emit(t)
-	if text, ended := a.move(d.Then, s.run.Dir); ended {
-		emit(&AgentFinished{Result: &text})
-		e := Ending{Agent: a.ID, Result: text}
-		if a.Parent != "" { // a join may deliver the result of this agent
-			e.Parent, e.N = a.Parent, a.N
-		}
-		// The part's files are merged later, even files in directories in which no agent works any more.
-		if s.part != nil {
-			e.Dir = a.Dir
-		}
-		s.delta.Ended = append(s.delta.Ended, e)
-		if a.ID == mainAgent && s.run.Last != nil {
-			s.delta.Last = &LastConversation{Session: a.Session, Dir: a.Dir}
-			if a.Session != nil {
-				s.delta.Last.Model = a.Session.Model
-			}
-		}
-		return
-	}
+	text, ended := a.move(move, d.run.Dir)
 	switch {
-	case d.Then.Verb == protocol.Join:
-		s.delta.Progress.HasJoin = true
-		if len(s.completeJoins([]string{a.ID})) == 0 {
-			s.beginWait(a, WaitCondition{For: ForAgents})
+	case ended:
+		emit(&AgentFinished{Result: &text})
+		d.recordResult(a, text)
+	case move.Verb == protocol.Join:
+		d.delta.Progress.HasJoin = true
+		if results, ok := completeJoins([]string{a.ID}, d.Agents(), d.ended(), d.isDeliverable)[a.ID]; ok {
+			d.deliver(a, results)
+		} else {
+			d.beginWait(a, WaitCondition{For: ForAgents})
 		}
-	case d.Then.Verb == protocol.Ask:
-		s.askQuestion(a, d.Then.Question)
-	case d.Then.After > 0:
-		s.beginWait(a, WaitCondition{For: ForTime, Until: s.timeAfter(d.Then.After)})
+	case move.Verb == protocol.Ask:
+		d.askQuestion(a, move.Question)
+	case move.After > 0:
+		d.beginWait(a, WaitCondition{For: ForTime, Until: inUTC(d.now.Add(move.After))})
+	}
+}
+
+// recordResult records the result of an agent that has ended.
+func (d *draft) recordResult(a *Agent, result Text) {
+	e := Ending{Agent: a.ID, Result: result}
+	if a.Parent != "" { // a join may deliver the result of this agent
+		e.Parent, e.N = a.Parent, a.N
+	}
+	// The part's files are merged later, even files in directories in which no agent works any more.
+	if d.group.part != nil {
+		e.Dir = a.Dir
+	}
+	d.delta.Ended = append(d.delta.Ended, e)
+	if a.ID == mainAgent && d.run.Last != nil {
+		d.delta.Last = &LastConversation{Session: a.Session, Dir: a.Dir}
+		if a.Session != nil {
+			d.delta.Last.Model = a.Session.Model
+		}
 	}
 }
 
 // spawn creates the agent that a fork tag requests, and emits AgentStarted.
-func (s *Step) spawn(parent *Agent, f protocol.Spawn) {
-	child := &Agent{ID: s.newName(parent, f.State), Parent: parent.ID, By: parent.By, Vars: f.Vars}
+func (d *draft) spawn(parent *Agent, f protocol.Spawn) {
+	child := &Agent{Parent: parent.ID, By: parent.By, Vars: f.Vars}
+	for isTaken := true; isTaken; {
+		parent.Forks++
+		child.ID = fmt.Sprintf("%s_%s%d", parent.ID, abbrev(f.State), parent.Forks)
+		_, isMine := d.copies[child.ID]
+		_, isKnown := d.run.Agent(child.ID)
+		isTaken = isMine || isKnown
+		for e := range d.ended() {
+			isTaken = isTaken || e.Agent == child.ID
+		}
+	}
 	if f.Dir != "" {
-		child.Dir = parent.resolve(f.Dir, s.run.Dir)
+		child.Dir = parent.resolve(f.Dir, d.run.Dir)
 	}
 	child.enter(f.State, f.Input)
-	s.add(child)
-	s.emit(child, child.startEvent())
+	d.add(child)
+	d.emit(child, child.startEvent())
 }
 
 // startEvent returns the event about the start of the agent.
@@ -82,17 +98,6 @@ func (a *Agent) startEvent() *AgentStarted {
 		vars = map[string]string{}
 	}
 	return &AgentStarted{Parent: a.Parent, Vars: vars}
-}
-
-// newName returns an unused name for the next agent that parent forks into the state.
-func (s *Step) newName(parent *Agent, state string) string {
-	for {
-		parent.Forks++
-		id := fmt.Sprintf("%s_%s%d", parent.ID, abbrev(state), parent.Forks)
-		if !s.isTaken(id) {
-			return id
-		}
-	}
 }
 
 // resolve returns the value of a cd attribute as an absolute path. A relative path is relative to the

@@ -47,7 +47,7 @@ func (x *execution) waitForService(f *Failure) bool {
 	if f.Class != Service || limit == 0 {
 		return false
 	}
-	o := Outage{Since: x.now.UTC().Round(0)}
+	o := Outage{Since: inUTC(x.now)}
 	if x.agent.Outage != nil {
 		o = *x.agent.Outage
 	}
@@ -76,7 +76,7 @@ func (x *execution) waitForService(f *Failure) bool {
 // the agent must fail instead; it may then have added the reason to f. If several agents wait for the
 // service, only the first one sets the time at which to resume.
 func (x *execution) suspendForService(f *Failure) bool {
-	p := x.progress()
+	p := &x.delta.Progress
 	switch {
 	case x.options.OnOverload != SuspendOnOverload:
 		return false
@@ -87,7 +87,7 @@ func (x *execution) suspendForService(f *Failure) bool {
 	if p.Hold == "" {
 		wait := min(firstSuspension<<p.Suspensions, longestSuspension)
 		asked := min(f.NotBefore.Sub(x.now), longestSuspension)
-		p.Hold, p.Until = f.Message, x.now.Add(max(wait, asked)).UTC().Round(0)
+		p.Hold, p.Until = f.Message, inUTC(x.now.Add(max(wait, asked)))
 		p.Suspensions++
 	}
 	x.agent.Status = Ready

@@ -166,7 +166,7 @@ func result(text string) protocol.Move { return protocol.Move{Verb: protocol.Res
 // next returns the name of the agent that may start next, or "" if no agent may. busy is the number of agents
 // that are running.
 func (p *play) next(busy int) string {
-	a, ok := p.run.Step(p.now).Next(busy)
+	a, ok := p.run.Step(p.now).Schedule().Next(busy)
 	if !ok {
 		return ""
 	}

@@ -241,10 +241,10 @@ func (s *scene) printChanges() string {
 	}
 	step := s.run.Step(s.now)
 	now["next"] = map[string]string{"agent": s.next(busy)}
-	if at := step.WakeTime(); !at.IsZero() {
+	if at := step.Schedule().WakeTime(); !at.IsZero() {
 		now["next"]["wakes"] = at.Sub(s.now).String()
 	}
-	if at := step.DueTime(); !at.IsZero() {
+	if at := step.Schedule().DueTime(); !at.IsZero() {
 		now["next"]["due"] = at.Sub(s.now).String()
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.known)) {

@@ -19,7 +19,7 @@ func (x *execution) endFailed(o Outcome) {
 	case f.Class == UsageLimit:
 		x.reachUsageLimit(f, o.Hold)
 	case f.Class == BudgetSpent:
-		x.progress().Exhausted = true
+		x.delta.Progress.Exhausted = true
 		a.Status = Ready
 		x.continueLater(o)
 	case prompt && x.waitForService(&f):
@@ -53,10 +53,10 @@ func (x *execution) reachUsageLimit(f Failure, hold time.Duration) {
 	x.emit(&Limit{Which: "usage"})
 	if left <= 0 || hold >= 0 && left > hold {
 		a.Status = Ready
-		x.progress().Hold, x.progress().Until = f.Message, f.Reset
+		x.delta.Progress.Hold, x.delta.Progress.Until = f.Message, f.Reset
 		return
 	}
-	x.step.beginWait(a, WaitCondition{For: ForTime, Until: f.Reset.UTC().Round(0)})
+	x.beginWait(a, WaitCondition{For: ForTime, Until: inUTC(f.Reset)})
 }
 
 // failForGood fails an agent after an invocation that failed and is not tried again.

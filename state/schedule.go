@@ -2,51 +2,71 @@ package state
 
 import (
 	"cmp"
+	"iter"
 	"time"
 )
 
+// Schedule decides which agents may start, and when the next pause or wait ends. It is valid until its
+// step changes.
+type Schedule struct {
+	members     iter.Seq[*Agent]
+	limits      limits
+	now         time.Time
+	isExclusive func(*Agent) bool // may be nil
+}
+
+// Schedule returns the schedule of the agents that the step may change.
+func (s *Step) Schedule() Schedule { return Schedule{s.members(), s.limits(), s.now, s.isExclusive} }
+
 // SetExclusive keeps the agents for which isExclusive returns true from running together with others.
-// While any of them can start or is running, Next returns no other agent.
+// While any of them can start or is running, Schedule.Next returns no other agent.
 func (s *Step) SetExclusive(isExclusive func(*Agent) bool) { s.isExclusive = isExclusive }
 
 // Next returns the agent that may start next at the time of the step. It returns false if no agent may.
 // Agents that continue an execution without a pause come first, then agents whose pause in an execution is
 // over, then agents that begin a new execution. The latter take turns in order of creation. If the run is
 // blocked, only done_when commands start. busy is the number of agents that are running.
-func (s *Step) Next(busy int) (*Agent, bool) {
-	if busy >= s.Options().MaxParallel {
+func (s Schedule) Next(busy int) (*Agent, bool) {
+	if busy >= s.limits.options.MaxParallel {
 		return nil, false
 	}
-	isBlocked := s.limits().blocked()
+	isBlocked := s.limits.blocked()
 	if s.isExclusive != nil {
-		if a := s.nextOf(s.isExclusive); a != nil && !isBlocked {
+		exclusive := filter(s.members, s.isExclusive)
+		if a := s.next(exclusive); a != nil && !isBlocked {
 			return a, true
 		}
-		if count(s.members(), func(a *Agent) bool { return a.Status == Busy && s.isExclusive(a) }) > 0 {
+		if count(exclusive, func(a *Agent) bool { return a.Status == Busy }) > 0 {
 			return nil, false
 		}
 	}
-	if isBlocked {
-		return s.nextToVerify()
+	if !isBlocked {
+		a := s.next(s.members)
+		return a, a != nil
 	}
-	a := s.nextOf(func(*Agent) bool { return true })
-	return a, a != nil
+	// done_when commands are part of an execution that has begun, and cost nothing.
+	for a := range s.members {
+		if a.Status == Ready && a.Exec != nil && a.Exec.Phase == PhaseVerify {
+			return a, true
+		}
+	}
+	return nil, false
 }
 
-// nextOf returns the next agent among those for which counts returns true, or nil. It must not be called
-// if only done_when commands may run.
-func (s *Step) nextOf(counts func(*Agent) bool) *Agent {
+// next returns the next one of the given agents, or nil. It must not be called if only done_when commands
+// may run.
+func (s Schedule) next(agents iter.Seq[*Agent]) *Agent {
 	mayBegin := s.mayBegin()
 	var going, waited, later, first *Agent // candidates; the first non-nil candidate is chosen
-	for a := range s.members() {
+	for a := range agents {
 		switch {
-		case a.Status != Ready || a.NotBefore.After(s.now) || !counts(a):
+		case a.Status != Ready || a.NotBefore.After(s.now):
 		case a.Exec != nil && a.NotBefore.IsZero():
 			going = cmp.Or(going, a)
 		case a.Exec != nil:
 			waited = cmp.Or(waited, a)
 		case !mayBegin:
-		case a.N > s.delta.Progress.LastBegun:
+		case a.N > s.limits.progress.LastBegun:
 			later = cmp.Or(later, a)
 		default:
 			first = cmp.Or(first, a)
@@ -56,34 +76,65 @@ func (s *Step) nextOf(counts func(*Agent) bool) *Agent {
 }
 
 // mayBegin reports whether a new state execution may begin.
-func (s *Step) mayBegin() bool {
-	limits, failed := s.limits(), count(s.members(), isStuck) > 0
-	return !limits.blocked() && !limits.overIterations() && (!failed || s.Options().KeepGoing)
-}
-
-// nextToVerify returns an agent whose done_when commands can run, or false. These
-// commands are part of an execution that has begun, and cost nothing.
-func (s *Step) nextToVerify() (*Agent, bool) {
-	for a := range s.members() {
-		if a.Status == Ready && a.Exec != nil && a.Exec.Phase == PhaseVerify {
-			return a, true
-		}
-	}
-	return nil, false
+func (s Schedule) mayBegin() bool {
+	return !s.limits.blocked() && !s.limits.overIterations() && (s.limits.options.KeepGoing || count(s.members, isStuck) == 0)
 }
 
 // WakeTime returns the time at which the next pause of an agent ends. It returns the zero time if no agent
 // pauses, or if nothing may start.
-func (s *Step) WakeTime() time.Time {
-	var wake time.Time
-	if s.limits().blocked() {
-		return wake
+func (s Schedule) WakeTime() time.Time {
+	if s.limits.blocked() {
+		return time.Time{}
 	}
-	for a := range s.members() {
-		waits := a.Status == Ready && a.NotBefore.After(s.now)
-		if waits && (wake.IsZero() || a.NotBefore.Before(wake)) {
-			wake = a.NotBefore
+	return earliest(s.members, func(a *Agent) time.Time {
+		if a.Status == Ready && a.NotBefore.After(s.now) {
+			return a.NotBefore
+		}
+		return time.Time{}
+	})
+}
+
+// DueTime returns the time at which the next wait for a time ends, for example after <goto after>. It
+// ignores the timeouts of questions. It returns the zero time if no agent waits for a time, or if no state
+// execution may begin.
+func (s Schedule) DueTime() time.Time {
+	if !s.mayBegin() {
+		return time.Time{}
+	}
+	return earliest(s.members, func(a *Agent) time.Time {
+		if a.Waits == nil || a.Waits.For != ForTime {
+			return time.Time{}
+		}
+		return a.Waits.Until
+	})
+}
+
+// NextUpdate returns the time at which Step.UpdateWaits will next end a wait. This time may be in the past.
+// It is zero if no wait ends at a certain time.
+func (s Schedule) NextUpdate(h Here) time.Time {
+	return earliest(s.members, func(a *Agent) time.Time {
+		w := a.Waits
+		if w == nil || w.For != ForTime && w.isOver(s.now) && !h.hasRead(w.Until) {
+			return time.Time{}
+		}
+		return w.Until
+	})
+}
+
+// HasOpenQuestion reports whether a question is open and an answer to it would let a state begin.
+func (s Schedule) HasOpenQuestion() bool {
+	asks := func(a *Agent) bool { return a.openQuestion() != nil }
+	return s.mayBegin() && count(s.members, asks) > 0
+}
+
+// earliest returns the earliest of the times that at returns for the agents, without zero times. It
+// returns the zero time if there is no other.
+func earliest(agents iter.Seq[*Agent], at func(*Agent) time.Time) time.Time {
+	var first time.Time
+	for a := range agents {
+		if t := at(a); !t.IsZero() && (first.IsZero() || t.Before(first)) {
+			first = t
 		}
 	}
-	return wake
+	return first
 }

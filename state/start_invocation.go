@@ -86,14 +86,26 @@ func (s *Step) Start(id string, l Launch) *Agent {
 	a, now := s.edit(id), stamp(s.now)
 	if l.Plan.FailureReason != "" {
 		a.NotBefore, a.Wait = time.Time{}, 0
-		s.execution(a, l.State).fail(Fatal, l.Plan.FailureReason, Outcome{Process: Process{ExitCode: -1}})
+		s.continueAgent(a, l.State, func(x *execution) {
+			x.fail(Fatal, l.Plan.FailureReason, Outcome{Process: Process{ExitCode: -1}})
+		})
 		return a
 	}
 	s.delta.Progress.Launches++
 	restart := a.Exec == nil || a.Exec.Inherited || (a.Exec.Interrupted != "" &&
 		a.Exec.Phase == PhaseAgent && a.Exec.Reminder == "" && !a.Exec.Continue && a.Exec.Attempt == 1)
 	if a.Exec == nil {
-		a.Exec = s.newExec(a, l)
+		p := &s.delta.Progress
+		p.Iterations++
+		p.LastBegun = a.N
+		if !slices.Contains(s.run.Used, a.State) && !slices.Contains(s.delta.Used, a.State) {
+			// A resume stops with an error if a file in Used has changed.
+			s.delta.Used = append(s.delta.Used, a.State)
+		}
+		a.Exec = &Exec{Iteration: p.Iterations, Attempt: 1, Phase: PhaseAgent, Protected: l.Protected}
+		if l.Plan.Mode == Resume {
+			a.Exec.EntryLen = l.Length
+		}
 	}
 	e := a.Exec
 	if restart {
@@ -137,22 +149,6 @@ func (s *Step) RecordProgress(id string, used []Usage, cliID string) {
 		running.CLIID = cliID
 	}
 	e.Running = &running
-}
-
-// newExec returns a new execution of the agent's state and counts it in the run's progress.
-func (s *Step) newExec(a *Agent, l Launch) *Exec {
-	p := &s.delta.Progress
-	p.Iterations++
-	p.LastBegun = a.N
-	if !slices.Contains(s.run.Used, a.State) && !slices.Contains(s.delta.Used, a.State) {
-		// A resume stops with an error if a file in Used has changed.
-		s.delta.Used = append(s.delta.Used, a.State)
-	}
-	e := &Exec{Iteration: p.Iterations, Attempt: 1, Phase: PhaseAgent, Protected: l.Protected}
-	if l.Plan.Mode == Resume {
-		e.EntryLen = l.Length
-	}
-	return e
 }
 
 // invocation returns the Invocation with the number n for the agent a.

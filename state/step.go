@@ -11,18 +11,16 @@ import (
 // Run from which the Step was created. A Step may contain several decisions. Each decision sees the
 // results of the decisions before it. All of them are saved together or not at all.
 type Step struct {
-	run         *Run
-	now         time.Time
-	delta       Delta
-	copies      map[string]*Agent // copies of the agents that the step changes, and new agents
-	added       []*Agent          // new agents, in order of creation
+	draft
 	isExclusive func(*Agent) bool // set by SetExclusive
-	part        []string          // ids of the part's agents, if the step is restricted to a part; nil for the whole run
 }
 
 // Step begins a change of r at the given time.
 func (r *Run) Step(now time.Time) *Step {
-	return &Step{run: r, now: now, delta: Delta{Progress: r.Progress}, copies: map[string]*Agent{}}
+	return &Step{draft: draft{
+		recorder: recorder{now: now, delta: Delta{Progress: r.Progress}},
+		run:      r, copies: map[string]*Agent{},
+	}}
 }
 
 // Delta returns the finished change and gives it the next step number. The Step must not be used
@@ -40,36 +38,63 @@ func (s *Step) Delta() *Delta {
 	return &s.delta
 }
 
-// Options returns the current options. The caller must not change them.
-func (s *Step) Options() *Options {
-	if s.delta.Options != nil {
-		return s.delta.Options
+// Override replaces the run's options and the hashes of the workflow's files. It is for a resume with
+// other flags or changed files.
+func (s *Step) Override(o Options, files map[string]string) {
+	d := &s.delta
+	d.Options, d.Files = &o, files
+	if o.BudgetUSD != s.run.Options.BudgetUSD {
+		d.Progress.Warned = false
 	}
-	return &s.run.Options
+}
+
+// RecordDeadline adds an event that reports that the deadline has been reached. limit is the time limit
+// of the current segment of the run.
+func (s *Step) RecordDeadline(limit time.Duration) {
+	began := s.delta.Progress.Started
+	s.emit(nil, &Limit{Which: "deadline", Value: s.now.Sub(began).Seconds(), Max: limit.Seconds()})
+}
+
+// draft is a run with the changes of a step so far. It shows the run as the step has left it, and keeps
+// the copies of the agents that the step changes.
+type draft struct {
+	recorder
+	run    *Run
+	copies map[string]*Agent // copies of the agents that the step changes, and new agents
+	added  []*Agent          // new agents, in order of creation
+	group  group             // the agents that the step may change
+}
+
+// Options returns the current options. The caller must not change them.
+func (d *draft) Options() *Options {
+	if d.delta.Options != nil {
+		return d.delta.Options
+	}
+	return &d.run.Options
 }
 
 // Agent returns the agent as this step has left it so far. It returns false if the agent does not
 // exist or has ended. The caller must not change the agent.
-func (s *Step) Agent(id string) (*Agent, bool) {
-	if a, ok := s.copies[id]; ok {
+func (d *draft) Agent(id string) (*Agent, bool) {
+	if a, ok := d.copies[id]; ok {
 		return a, a.Status != removed
 	}
-	return s.run.Agent(id)
+	return d.run.Agent(id)
 }
 
 // Agents returns the agents as this step has left them so far, in order of creation. The caller must
 // not change them.
-func (s *Step) Agents() iter.Seq[*Agent] {
+func (d *draft) Agents() iter.Seq[*Agent] {
 	return func(yield func(*Agent) bool) {
-		for _, a := range s.run.Agents {
-			if mine, ok := s.copies[a.ID]; ok {
+		for _, a := range d.run.Agents {
+			if mine, ok := d.copies[a.ID]; ok {
 				a = mine
 			}
 			if a.Status != removed && !yield(a) {
 				return
 			}
 		}
-		for _, a := range s.added {
+		for _, a := range d.added {
 			if a.Status != removed && !yield(a) {
 				return
 			}
@@ -77,13 +102,40 @@ func (s *Step) Agents() iter.Seq[*Agent] {
 	}
 }
 
+// members returns the agents that the step may change, in order of creation. The caller must not change
+// them.
+func (d *draft) members() iter.Seq[*Agent] { return filter(d.Agents(), d.group.has) }
+
+// ended returns the results of all ended agents, in order of ending.
+func (d *draft) ended() iter.Seq[Ending] {
+	return func(yield func(Ending) bool) {
+		for _, list := range [][]Ending{d.run.Ended, d.delta.Ended} {
+			for _, e := range list {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// ledger returns the run's ledger, including the entries that this step has added.
+func (d *draft) ledger() ledger {
+	return ledger{total: d.delta.Progress.TotalUSD, saved: d.run.Ledger, added: d.delta.Ledger}
+}
+
+// limits returns the limits of the run and its current usage.
+func (d *draft) limits() limits {
+	return limits{options: d.Options(), progress: &d.delta.Progress, ledger: d.ledger(), inherited: d.run.RerunOf.inheritedExecutions()}
+}
+
 // edit returns the step's own copy of the agent, which the step may change. It panics if the
 // agent does not exist.
-func (s *Step) edit(id string) *Agent {
-	if a, ok := s.copies[id]; ok {
+func (d *draft) edit(id string) *Agent {
+	if a, ok := d.copies[id]; ok {
 		return a
 	}
-	from, ok := s.run.Agent(id)
+	from, ok := d.run.Agent(id)
 	if !ok {
 		panic("internal error: no agent " + id)
 	}
@@ -94,20 +146,33 @@ func (s *Step) edit(id string) *Agent {
 		e.Refusals = slices.Clone(from.Exec.Refusals)
 		a.Exec = &e
 	}
-	s.copies[id] = &a
+	d.copies[id] = &a
 	return &a
 }
 
 // add adds a new agent to the run and gives it the next number.
-func (s *Step) add(a *Agent) {
-	s.delta.Progress.Created++
-	a.N = s.delta.Progress.Created
-	s.copies[a.ID] = a
-	s.added = append(s.added, a)
+func (d *draft) add(a *Agent) {
+	d.delta.Progress.Created++
+	a.N = d.delta.Progress.Created
+	d.copies[a.ID] = a
+	d.added = append(d.added, a)
+}
+
+// recorder writes what a step changes in a run, apart from its agents: events, counts and the ledger.
+type recorder struct {
+	now   time.Time // time of the step
+	delta Delta     // its lists of agents are empty until Step.Delta fills them
 }
 
 // emit adds an event about an agent, or about the whole run if a is nil.
-func (s *Step) emit(a *Agent, body Body) { s.record(about(a, body)) }
+func (r *recorder) emit(a *Agent, body Body) { r.record(about(a, body)) }
+
+// record gives an event the next number and the time of the step, and adds the event to the step.
+func (r *recorder) record(e Event) {
+	r.delta.Progress.Events++
+	e.Seq, e.Time = r.delta.Progress.Events, stamp(r.now)
+	r.delta.Events = append(r.delta.Events, e)
+}
 
 // about returns an event about an agent, or about the whole run if a is nil. The event has no number
 // and no time yet.
@@ -122,69 +187,18 @@ func about(a *Agent, body Body) Event {
 	return e
 }
 
-// record gives an event the next number and the time of the step, and adds the event to the step.
-func (s *Step) record(e Event) {
-	s.delta.Progress.Events++
-	e.Seq, e.Time = s.delta.Progress.Events, stamp(s.now)
-	s.delta.Events = append(s.delta.Events, e)
-}
-
 // stamp converts a time to UTC with milliseconds, the form in which the files of a run store times.
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// ledger returns the run's ledger, including the entries that this step has added.
-func (s *Step) ledger() ledger {
-	return ledger{total: s.delta.Progress.TotalUSD, saved: s.run.Ledger, added: s.delta.Ledger}
-}
-
-// limits returns the limits of the run and its current usage.
-func (s *Step) limits() limits {
-	return limits{options: s.Options(), progress: &s.delta.Progress, ledger: s.ledger(), inherited: s.run.RerunOf.inheritedExecutions()}
-}
-
-// result returns the result of the main agent. It returns false if the main agent has not ended.
-func (s *Step) result() (Text, bool) {
-	for _, e := range s.delta.Ended {
-		if e.Agent == mainAgent {
-			return e.Result, true
+// filter returns the agents for which keep returns true.
+func filter(agents iter.Seq[*Agent], keep func(*Agent) bool) iter.Seq[*Agent] {
+	return func(yield func(*Agent) bool) {
+		for a := range agents {
+			if keep(a) && !yield(a) {
+				return
+			}
 		}
 	}
-	return s.run.Result()
-}
-
-// isTaken reports whether an agent with this name exists, or is known to have existed.
-func (s *Step) isTaken(id string) bool {
-	_, isMine := s.copies[id]
-	_, isKnown := s.run.Agent(id)
-	has := func(e Ending) bool { return e.Agent == id }
-	return isMine || isKnown || slices.ContainsFunc(s.run.Ended, has) || slices.ContainsFunc(s.delta.Ended, has)
-}
-
-// Override replaces the run's options and the hashes of the workflow's files. It is for a resume with
-// other flags or changed files.
-func (s *Step) Override(o Options, files map[string]string) {
-	d := &s.delta
-	d.Options, d.Files = &o, files
-	if o.BudgetUSD != s.run.Options.BudgetUSD {
-		d.Progress.Warned = false
-	}
-}
-
-// InvocationBudget returns the budget for one invocation: the rest of the run's budget divided by the
-// number of running agents, but at least a cent. It returns 0 if the run has no budget.
-func (s *Step) InvocationBudget() USD {
-	if !s.Options().HasBudget() {
-		return 0
-	}
-	running := count(s.Agents(), func(a *Agent) bool { return a.Status == Busy })
-	return max(Dollar/100, s.Options().Remaining(s.delta.Progress.TotalUSD)/USD(max(1, running)))
-}
-
-// RecordDeadline adds an event that reports that the deadline has been reached. limit is the time limit
-// of the current segment of the run.
-func (s *Step) RecordDeadline(limit time.Duration) {
-	began := s.delta.Progress.Started
-	s.emit(nil, &Limit{Which: "deadline", Value: s.now.Sub(began).Seconds(), Max: limit.Seconds()})
 }
 
 // count returns the number of agents for which isCounted reports true.
@@ -199,8 +213,6 @@ func count(agents iter.Seq[*Agent], isCounted func(*Agent) bool) int {
 }
 
 func isStuck(a *Agent) bool { return a.Status == Stuck }
-
-func isWaiting(a *Agent) bool { return a.Status == Waiting }
 
 // isUnderWay reports whether an agent can run or is running. A Busy agent of a saved run was
 // interrupted.

@@ -30,10 +30,6 @@ func (h Here) runsState(state string) bool {
 // hasRead calls HasRead. It returns true if HasRead is nil.
 func (h Here) hasRead(until time.Time) bool { return h.HasRead == nil || h.HasRead(until) }
 
-// Restrict limits the step to a part of a matrix: to the named agents and the agents that they fork. The
-// step does not change other agents. If part is nil, the step is not limited.
-func (s *Step) Restrict(part []string) { s.part = part }
-
 // UpdateWaits begins and ends waits of agents that depend only on the run and the time of the step:
 // waits for a time, for agents, and for a job, and timeouts of questions. It also restricts the step to
 // h.Part. Call it after each decision in a step.
@@ -43,26 +39,64 @@ func (s *Step) UpdateWaits(h Here) {
 	p.HasJoin = p.HasJoin || h.HasJoin
 	var joining []string
 	for a := range s.members() {
-		switch {
+		switch by := h.endOf(a, s.now, s.run.Parts); {
 		case a.Status == Waiting && a.Waits.For == ForAgents:
 			joining = append(joining, a.ID)
-		case a.Status == Waiting:
-			s.updateWait(a, h)
-		case a.Status == Ready && h.Jobs != nil:
-			s.waitForJob(a, h)
+		case by != "" && a.openQuestion() != nil:
+			s.timeOut(s.edit(a.ID))
+		case by != "":
+			s.endWait(s.edit(a.ID), by)
+		case h.NewToken != nil && a.openQuestion() != nil && a.openQuestion().Token == "":
+			s.edit(a.ID).copyQuestion().Token = h.NewToken()
+		}
+		s.waitForJob(a.ID, h)
+	}
+	results := completeJoins(joining, s.Agents(), s.ended(), s.isDeliverable)
+	for _, id := range joining {
+		if list, ok := results[id]; ok {
+			a := s.edit(id)
+			s.deliver(a, list)
+			s.endWait(a, "agents")
+			s.waitForJob(id, h)
 		}
 	}
-	for _, id := range s.completeJoins(joining) {
-		s.endWait(id, "agents")
-		s.waitForJob(s.edit(id), h)
+}
+
+// timedOut is the cause of the end of a wait for an answer whose time is over.
+const timedOut = "timeout"
+
+// endOf returns what ends the agent's wait now: "time", timedOut, or the job that this process runs. It
+// returns "" if the agent does not wait, or continues to wait. parts are the parts of its run.
+func (h Here) endOf(a *Agent, now time.Time, parts Parts) string {
+	switch w := a.Waits; {
+	case a.Status != Waiting:
+	case w.For == ForTime && w.isOver(now):
+		return "time"
+	case w.For == ForAnswer && w.isOver(now) && h.hasRead(w.Until):
+		return timedOut
+	case w.For == ForJob && h.runsState(a.State) && !parts.mayBeRunning(a.ID):
+		return w.Job
 	}
+	return ""
+}
+
+// waitForJob makes a ready agent wait for the job that runs its state, unless this process runs that job.
+// If the agent is in a state execution, the job continues the execution.
+func (s *Step) waitForJob(id string, h Here) {
+	if a, ok := s.Agent(id); !ok || a.Status != Ready || h.runsState(a.State) {
+		return
+	}
+	a := s.edit(id)
+	a.Handovers++
+	s.beginWait(a, WaitCondition{For: ForJob, Job: h.JobOf(a.State)})
 }
 
 // Answer ends the agent's wait for an answer and passes the answer to the next state. It does nothing
 // if the question with this number is not open.
 func (s *Step) Answer(agent string, number int, a Answer) {
 	if s.question(agent, number) != nil {
-		to := s.endWait(agent, a.By)
+		to := s.edit(agent)
+		s.endWait(to, a.By)
 		to.Payload, to.By = Text(a.Text), person(a.By)
 	}
 }
@@ -71,7 +105,7 @@ func (s *Step) Answer(agent string, number int, a Answer) {
 // question with this number is not open or has no timeout.
 func (s *Step) TimeOut(agent string, number int) {
 	if q := s.question(agent, number); q != nil && q.TimeoutNext != "" {
-		s.timeOut(agent, q)
+		s.timeOut(s.edit(agent))
 	}
 }
 
@@ -79,28 +113,18 @@ func (s *Step) TimeOut(agent string, number int) {
 // this number is not open.
 func (s *Step) RecordComment(agent string, number int, comment int64) {
 	if s.question(agent, number) != nil {
-		s.editQuestion(agent).Comment = comment
+		s.edit(agent).copyQuestion().Comment = comment
 	}
 }
 
-// DueTime returns the time at which the next wait for a time ends, for example after <goto after>. It
-// ignores the timeouts of questions. It returns the zero time if no agent waits for a time, or if no state
-// execution may begin.
-func (s *Step) DueTime() time.Time {
-	if !s.mayBegin() {
-		return time.Time{}
+// question returns the agent's open question with the given number, or nil.
+func (s *Step) question(agent string, number int) *Question {
+	a, ok := s.Agent(agent)
+	if !ok || !s.group.has(a) {
+		return nil
 	}
-	return s.earliest(func(w *WaitCondition) bool { return w.For == ForTime })
-}
-
-// NextUpdate returns the time at which UpdateWaits will next end a wait. This time may be in the past.
-// It is zero if no wait ends at a certain time.
-func (s *Step) NextUpdate(h Here) time.Time {
-	return s.earliest(func(w *WaitCondition) bool { return w.For == ForTime || !w.isOver(s.now) || h.hasRead(w.Until) })
-}
-
-// HasOpenQuestion reports whether a question is open and an answer to it would let a state begin.
-func (s *Step) HasOpenQuestion() bool {
-	asks := func(a *Agent) bool { return a.openQuestion() != nil }
-	return s.mayBegin() && count(s.members(), asks) > 0
+	if q := a.openQuestion(); q != nil && q.Number == number {
+		return q
+	}
+	return nil
 }

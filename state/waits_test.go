@@ -86,10 +86,10 @@ func TestQuestionTimesOut(t *testing.T) {
 		return known
 	}}
 	p.settle(reading)
-	equal(t, "while answers are read", []any{p.status("main"), p.run.Step(p.now).NextUpdate(reading)}, []any{state.Waiting, time.Time{}})
+	equal(t, "while answers are read", []any{p.status("main"), p.run.Step(p.now).Schedule().NextUpdate(reading)}, []any{state.Waiting, time.Time{}})
 	equal(t, "asked for", asked[0], statetest.Epoch.Add(time.Hour))
 	known = true
-	equal(t, "then", p.run.Step(p.now).NextUpdate(reading), statetest.Epoch.Add(time.Hour))
+	equal(t, "then", p.run.Step(p.now).Schedule().NextUpdate(reading), statetest.Epoch.Add(time.Hour))
 	late := p.run
 	p.settle(reading)
 	a := p.agent("main")
@@ -105,7 +105,7 @@ func TestQuestionTimesOut(t *testing.T) {
 	})
 	a = p.agent("main")
 	equal(t, "a late answer", []any{a.State, string(a.Payload)}, []any{"B.md", "late, and still in time"})
-	equal(t, "held for", p.run.Step(p.now).DueTime(), time.Time{})
+	equal(t, "held for", p.run.Step(p.now).Schedule().DueTime(), time.Time{})
 }
 
 // TestPartLeavesOtherAgentsAlone checks that a step that is restricted to a part does not start, retry,
@@ -133,7 +133,7 @@ func TestPartLeavesOtherAgentsAlone(t *testing.T) {
 	next := func() string {
 		s := p.run.Step(p.now)
 		s.Restrict([]string{mine})
-		a, ok := s.Next(0)
+		a, ok := s.Schedule().Next(0)
 		if !ok {
 			return ""
 		}

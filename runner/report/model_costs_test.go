@@ -46,7 +46,7 @@ func (s *costlyRun) segment(resumed bool) {
 	})
 	for range 6 {
 		s.step(func(step *state.Step) {
-			for a, ok := step.Next(0); ok; a, ok = step.Next(0) {
+			for a, ok := step.Schedule().Next(0); ok; a, ok = step.Schedule().Next(0) {
 				s.ids++
 				st := &protocol.State{Name: a.State, Kind: protocol.Prompt}
 				step.Start(a.ID, state.Launch{State: st, Plan: a.Plan(st, state.CLI{Name: protocol.BackendClaude, AcceptsSessionID: true}), SessionID: fmt.Sprint("s-", s.ids), Cwd: "/d"})

@@ -105,7 +105,7 @@ func (w *Walker) Step(r *state.Run) *state.Delta {
 // running.
 func (w *Walker) start(s *state.Step, busy int) {
 	for {
-		a, ok := s.Next(busy)
+		a, ok := s.Schedule().Next(busy)
 		if !ok {
 			return
 		}
