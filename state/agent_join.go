@@ -20,7 +20,7 @@ type delivery struct {
 // agents in waiting whose descendants have all ended, with all results of the descendants that no join has
 // delivered yet. A failed descendant counts as ended if isDeliverable returns true for it. agents are the
 // agents that have not ended, and ended the results of the others.
-func completeJoins(waiting []string, agents iter.Seq[*Agent], ended iter.Seq[Ending], isDeliverable func(*Agent) bool) map[string][]Ending {
+func completeJoins(waiting []string, agents iter.Seq[*Agent], ended iter.Seq[*Ending], isDeliverable func(*Agent) bool) map[string][]Ending {
 	if len(waiting) == 0 {
 		return nil
 	}
@@ -51,7 +51,7 @@ func completeJoins(waiting []string, agents iter.Seq[*Agent], ended iter.Seq[End
 	children := map[string][]Ending{}
 	for e := range ended {
 		if e.Parent != "" && !e.Delivered {
-			children[e.Parent] = append(children[e.Parent], e)
+			children[e.Parent] = append(children[e.Parent], *e)
 		}
 	}
 	for _, a := range alive {
@@ -88,7 +88,7 @@ func (d *draft) isDeliverable(a *Agent) bool {
 func (d *draft) deliver(to *Agent, results []Ending) {
 	list := []delivery{}
 	costs := map[string]USD{}
-	for e := range d.ledger().entries() {
+	for e := range d.ledger().entries {
 		costs[e.Agent] = costs[e.Agent].Plus(e.CostUSD)
 	}
 	for _, e := range results {

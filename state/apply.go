@@ -36,7 +36,12 @@ func (r *Run) Apply(d *Delta) {
 		r.Files = d.Files
 	}
 	for _, a := range d.Agents {
-		r.put(a)
+		if _, known := r.byID[a.ID]; known {
+			r.Agents[r.position(a.N)] = a
+		} else {
+			r.Agents = append(r.Agents, a)
+		}
+		r.byID[a.ID] = a
 	}
 	for _, id := range d.Gone {
 		if a, known := r.byID[id]; known {
@@ -126,17 +131,6 @@ func (r *Run) index() {
 	for _, a := range r.Agents {
 		r.byID[a.ID] = a
 	}
-}
-
-// put adds the agent to the run, or replaces the agent with the same id.
-func (r *Run) put(a *Agent) {
-	_, known := r.byID[a.ID]
-	r.byID[a.ID] = a
-	if !known {
-		r.Agents = append(r.Agents, a)
-		return
-	}
-	r.Agents[r.position(a.N)] = a
 }
 
 // position returns the index in Agents of the agent with the creation number n.

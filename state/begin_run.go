@@ -15,7 +15,7 @@ const mainAgent = "main"
 // that state. The caller must have set the fields of r that depend on the workflow and the options.
 func New(r Run, input string, now time.Time) *Run {
 	r.Schema = Schema
-	r.Created = now.UTC().Truncate(time.Millisecond)
+	r.Created = stamp(now)
 	r.Progress = Progress{Status: Running, Started: r.Created, Created: 1}
 	main := &Agent{ID: mainAgent, N: 1, By: "start"}
 	main.enter(r.Entry, input)

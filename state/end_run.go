@@ -59,12 +59,7 @@ func (s *Step) Closing(stop *Stop) Closing {
 	case stop != nil && stuck+waiting < left:
 		return Closing{Status: stop.Status, Reason: stop.Reason, Until: stop.Until, Continuing: p.continuing(stop.Continuations)}
 	case waiting > 0 && (stuck == 0 || options.KeepGoing):
-		return Closing{Status: Suspended, Reason: describeWaits(s.members()), Until: earliest(s.members(), func(a *Agent) time.Time {
-			if a.Waits == nil {
-				return time.Time{}
-			}
-			return a.Waits.Until
-		})}
+		return Closing{Status: Suspended, Reason: describeWaits(s.members()), Until: firstEnd(s.members(), func(*WaitCondition) bool { return true })}
 	}
 	for a := range s.members() {
 		if a.Failure != nil {

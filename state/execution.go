@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/raymond-action/raymond-action/protocol"
@@ -41,30 +42,19 @@ func (x *execution) end(o Outcome) {
 		x.fail(Fatal, scriptProblem(o), o)
 	case x.state.Policy.Convergence != nil && (len(o.Problems) == 0 || e.PassedResults == nil):
 		x.awaitVerdict(o)
+	case x.state.Policy.Convergence != nil: // only an allowed move is missing
+		e.Session = e.sessionAfter(x.agent.Session, o)
+		e.recordProblems(o)
+		x.askForMove()
+	case len(o.Problems) > 0 && e.Reminders >= x.options.MaxReminders:
+		x.fail(Fatal, fmt.Sprintf("%s (after %s)", messages(o.Problems), Count(e.Reminders, "reminder")), o)
 	case len(o.Problems) > 0:
-		x.remind(o)
+		e.Session = e.sessionAfter(x.agent.Session, o)
+		x.sendReminder(o.Reminder, messages(o.Problems))
 	case script:
 		x.finish(o, nil)
 	default:
 		x.finish(o, e.sessionAfter(x.agent.Session, o))
-	}
-}
-
-// remind handles a message of the agent that contained no allowed move. It sends a reminder or, if the
-// agent has had all its reminders, fails the agent. In a state with done_when, askForMove decides; it may
-// also fail only the attempt.
-func (x *execution) remind(o Outcome) {
-	e, reason := x.agent.Exec, messages(o.Problems)
-	switch {
-	case x.state.Policy.Convergence != nil:
-		e.Session = e.sessionAfter(x.agent.Session, o)
-		e.recordProblems(o)
-		x.askForMove()
-	case e.Reminders >= x.options.MaxReminders:
-		x.fail(Fatal, fmt.Sprintf("%s (after %s)", reason, Count(e.Reminders, "reminder")), o)
-	default:
-		e.Session = e.sessionAfter(x.agent.Session, o)
-		x.sendReminder(o.Reminder, reason)
 	}
 }
 
@@ -162,14 +152,11 @@ func (x *execution) emit(body Body) { x.recorder.emit(x.agent, body) }
 
 // messages joins the problems' messages into one line.
 func messages(problems []protocol.Problem) string {
-	text := ""
-	for i, p := range problems {
-		if i > 0 {
-			text += "; "
-		}
-		text += p.Message
+	var texts []string
+	for _, p := range problems {
+		texts = append(texts, p.Message)
 	}
-	return text
+	return strings.Join(texts, "; ")
 }
 
 // scriptProblem describes the problems in a script's output, with a hint and the end of the output.

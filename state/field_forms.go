@@ -141,24 +141,20 @@ func eachFieldOfStruct(v reflect.Value, at string, do func(v reflect.Value, rule
 	}
 }
 
-// field checks a text, a number or a time against the struct tag of its field.
+// field checks a text, a number or a time against the struct tag of its field. It checks numbers against
+// maxCount, too.
 func (c *checker) field(v reflect.Value, rule, at string) {
 	switch v.Kind() {
 	case reflect.String:
 		c.text(v.String(), rule, at)
 	case reflect.Int, reflect.Int64:
-		c.number(v, rule, at)
+		n := v.Int()
+		c.want(n >= 0 || rule == "signed", at, "is negative")
+		c.want(n >= 1 || rule != "positive", at, "is %d, want at least 1", n)
+		c.want(n <= maxCount || amounts[v.Type()], at, "is %d, more than %d", n, maxCount)
 	case reflect.Struct:
 		c.want(rule == "" || !v.Interface().(time.Time).IsZero(), at, "is missing")
 	}
-}
-
-// number checks an integer against the struct tag of its field and against maxCount.
-func (c *checker) number(v reflect.Value, rule, at string) {
-	n := v.Int()
-	c.want(n >= 0 || rule == "signed", at, "is negative")
-	c.want(n >= 1 || rule != "positive", at, "is %d, want at least 1", n)
-	c.want(n <= maxCount || amounts[v.Type()], at, "is %d, more than %d", n, maxCount)
 }
 
 // text checks a string against the values or the form that the struct tag of its field names.

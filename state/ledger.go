@@ -11,31 +11,18 @@ import (
 
 // ledger contains the cost of every agent CLI process of a run.
 type ledger struct {
-	total        USD
-	saved, added []LedgerEntry // entries of the run, and new entries of the current step
+	total   USD
+	entries iter.Seq[*LedgerEntry] // oldest first
 }
 
 // spent returns the total cost of the run, including whether parts of it are estimated or unknown.
 func (l ledger) spent() Spent {
 	all := Spent{}
-	for e := range l.entries() {
+	for e := range l.entries {
 		all = all.Plus(e.spent())
 	}
 	all.USD = l.total
 	return all
-}
-
-// entries returns all entries of the ledger, the saved ones first.
-func (l ledger) entries() iter.Seq[*LedgerEntry] {
-	return func(yield func(*LedgerEntry) bool) {
-		for _, entries := range [][]LedgerEntry{l.saved, l.added} {
-			for i := range entries {
-				if !yield(&entries[i]) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // spent returns the cost of the entry as a Spent.
@@ -109,7 +96,7 @@ func (l ledger) estimate(used []ModelCost) []ModelCost {
 
 // rate returns the total cost and the total units of a model in the exact entries. See Usage.units.
 func (l ledger) rate(model string) (cost USD, units int64) {
-	for e := range l.entries() {
+	for e := range l.entries {
 		for _, m := range e.Models {
 			if e.Kind == Exact && SameModel(m.Model, model) {
 				cost = cost.Plus(m.CostUSD)
@@ -189,12 +176,7 @@ func withShares(sums map[string]USD, shares []ModelCost) map[string]USD {
 func (u USD) Float() float64 { return float64(u) / float64(Dollar) }
 
 // Spent returns the cost of the run, including whether parts of it are estimated or unknown.
-func (r *Run) Spent() Spent { return r.ledger().spent() }
-
-// ledger returns the ledger of the run.
-func (r *Run) ledger() ledger {
-	return ledger{total: r.Progress.TotalUSD, saved: r.Ledger}
-}
+func (r *Run) Spent() Spent { return ledger{r.Progress.TotalUSD, each(r.Ledger)}.spent() }
 
 // Tokens returns the tokens that the run is known to have used, summed over all models.
 func (r *Run) Tokens() Tokens {

@@ -83,15 +83,17 @@ func (s Schedule) mayBegin() bool {
 // WakeTime returns the time at which the next pause of an agent ends. It returns the zero time if no agent
 // pauses, or if nothing may start.
 func (s Schedule) WakeTime() time.Time {
+	var wake time.Time
 	if s.limits.blocked() {
-		return time.Time{}
+		return wake
 	}
-	return earliest(s.members, func(a *Agent) time.Time {
-		if a.Status == Ready && a.NotBefore.After(s.now) {
-			return a.NotBefore
+	for a := range s.members {
+		isPause := a.Status == Ready && a.NotBefore.After(s.now)
+		if isPause && (wake.IsZero() || a.NotBefore.Before(wake)) {
+			wake = a.NotBefore
 		}
-		return time.Time{}
-	})
+	}
+	return wake
 }
 
 // DueTime returns the time at which the next wait for a time ends, for example after <goto after>. It
@@ -101,24 +103,13 @@ func (s Schedule) DueTime() time.Time {
 	if !s.mayBegin() {
 		return time.Time{}
 	}
-	return earliest(s.members, func(a *Agent) time.Time {
-		if a.Waits == nil || a.Waits.For != ForTime {
-			return time.Time{}
-		}
-		return a.Waits.Until
-	})
+	return firstEnd(s.members, func(w *WaitCondition) bool { return w.For == ForTime })
 }
 
 // NextUpdate returns the time at which Step.UpdateWaits will next end a wait. This time may be in the past.
 // It is zero if no wait ends at a certain time.
 func (s Schedule) NextUpdate(h Here) time.Time {
-	return earliest(s.members, func(a *Agent) time.Time {
-		w := a.Waits
-		if w == nil || w.For != ForTime && w.isOver(s.now) && !h.hasRead(w.Until) {
-			return time.Time{}
-		}
-		return w.Until
-	})
+	return firstEnd(s.members, func(w *WaitCondition) bool { return w.For == ForTime || !w.isOver(s.now) || h.hasRead(w.Until) })
 }
 
 // HasOpenQuestion reports whether a question is open and an answer to it would let a state begin.
@@ -127,13 +118,13 @@ func (s Schedule) HasOpenQuestion() bool {
 	return s.mayBegin() && count(s.members, asks) > 0
 }
 
-// earliest returns the earliest of the times that at returns for the agents, without zero times. It
-// returns the zero time if there is no other.
-func earliest(agents iter.Seq[*Agent], at func(*Agent) time.Time) time.Time {
+// firstEnd returns the earliest time at which a wait of the agents ends. It considers only waits for which
+// counts returns true. Without such a wait, it returns the zero time.
+func firstEnd(agents iter.Seq[*Agent], counts func(*WaitCondition) bool) time.Time {
 	var first time.Time
 	for a := range agents {
-		if t := at(a); !t.IsZero() && (first.IsZero() || t.Before(first)) {
-			first = t
+		if w := a.Waits; w != nil && !w.Until.IsZero() && (first.IsZero() || w.Until.Before(first)) && counts(w) {
+			first = w.Until
 		}
 	}
 	return first

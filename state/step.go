@@ -106,22 +106,12 @@ func (d *draft) Agents() iter.Seq[*Agent] {
 // them.
 func (d *draft) members() iter.Seq[*Agent] { return filter(d.Agents(), d.group.has) }
 
-// ended returns the results of all ended agents, in order of ending.
-func (d *draft) ended() iter.Seq[Ending] {
-	return func(yield func(Ending) bool) {
-		for _, list := range [][]Ending{d.run.Ended, d.delta.Ended} {
-			for _, e := range list {
-				if !yield(e) {
-					return
-				}
-			}
-		}
-	}
-}
+// ended returns the results of all ended agents, in order of ending. The caller must not change them.
+func (d *draft) ended() iter.Seq[*Ending] { return each(d.run.Ended, d.delta.Ended) }
 
 // ledger returns the run's ledger, including the entries that this step has added.
 func (d *draft) ledger() ledger {
-	return ledger{total: d.delta.Progress.TotalUSD, saved: d.run.Ledger, added: d.delta.Ledger}
+	return ledger{total: d.delta.Progress.TotalUSD, entries: each(d.run.Ledger, d.delta.Ledger)}
 }
 
 // limits returns the limits of the run and its current usage.
@@ -189,6 +179,19 @@ func about(a *Agent, body Body) Event {
 
 // stamp converts a time to UTC with milliseconds, the form in which the files of a run store times.
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+// each returns pointers to the elements of the lists, in order.
+func each[T any](lists ...[]T) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for _, list := range lists {
+			for i := range list {
+				if !yield(&list[i]) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // filter returns the agents for which keep returns true.
 func filter(agents iter.Seq[*Agent], keep func(*Agent) bool) iter.Seq[*Agent] {
