@@ -131,18 +131,18 @@ func (e *Exec) excludeTime(idle time.Duration, now time.Time) {
 
 // interrupt makes an agent ready to repeat its interrupted invocation. It charges the usage in lost and
 // emits AttemptInterrupted.
-func (s *Step) interrupt(a *Agent, lost Outcome) {
+func (d *draft) interrupt(a *Agent, lost Outcome) {
 	e := a.Exec
 	if e.Interrupted == "" {
 		e.Interrupted = "raymond was killed"
 	}
 	if e.Running != nil && e.Running.Mode != "" {
 		lost.Session, lost.Cost.Silent = e.Running.SessionID, lost.Used == nil
-		s.charge(a, lost)
+		d.charge(a, lost)
 	}
 	e.undoInvocation()
 	a.Status = Ready
-	s.emit(a, e.interruption())
+	d.emit(a, e.interruption())
 }
 
 // interruption returns the event about an interrupted attempt.

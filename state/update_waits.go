@@ -82,13 +82,13 @@ func (h Here) endOf(a *Agent, now time.Time, parts Parts) string {
 
 // waitForJob makes a ready agent wait for the job that runs its state, unless this process runs that job.
 // If the agent is in a state execution, the job continues the execution.
-func (s *Step) waitForJob(id string, h Here) {
-	if a, ok := s.Agent(id); !ok || a.Status != Ready || h.runsState(a.State) {
+func (d *draft) waitForJob(id string, h Here) {
+	if a, ok := d.Agent(id); !ok || a.Status != Ready || h.runsState(a.State) {
 		return
 	}
-	a := s.edit(id)
+	a := d.edit(id)
 	a.Handovers++
-	s.beginWait(a, WaitCondition{For: ForJob, Job: h.JobOf(a.State)})
+	d.beginWait(a, WaitCondition{For: ForJob, Job: h.JobOf(a.State)})
 }
 
 // Answer ends the agent's wait for an answer and passes the answer to the next state. It does nothing
@@ -117,10 +117,11 @@ func (s *Step) RecordComment(agent string, number int, comment int64) {
 	}
 }
 
-// question returns the agent's open question with the given number, or nil.
-func (s *Step) question(agent string, number int) *Question {
-	a, ok := s.Agent(agent)
-	if !ok || !s.group.has(a) {
+// question returns the agent's open question with the given number. It returns nil if there is none, or
+// if the step may not change the agent.
+func (d *draft) question(agent string, number int) *Question {
+	a, ok := d.Agent(agent)
+	if !ok || !d.group.has(a) {
 		return nil
 	}
 	if q := a.openQuestion(); q != nil && q.Number == number {
