@@ -40,13 +40,7 @@ func (x *execution) endFailed(o Outcome) {
 			e.LastingFailure = &AgentFailure{Class: string(f.Class), Message: f.Message}
 		}
 	default:
-		if f.Continue && e.Running != nil && e.Running.Mode != "" {
-			x.continueLater(o)
-		}
-		if e.PassedResults != nil && f.Class != Service && f.Class != Fatal && f.Class != Machine {
-			f.Message = reasonNoTag + ": " + f.Message
-		}
-		x.fail(f.Class, f.Message, o)
+		x.failForGood(f, o)
 	}
 }
 
@@ -63,6 +57,18 @@ func (x *execution) reachUsageLimit(f Failure, hold time.Duration) {
 		return
 	}
 	x.beginWait(a, WaitCondition{For: ForTime, Until: inUTC(f.Reset)})
+}
+
+// failForGood fails an agent after an invocation that failed and is not tried again.
+func (x *execution) failForGood(f Failure, o Outcome) {
+	e := x.agent.Exec
+	if f.Continue && e.Running != nil && e.Running.Mode != "" {
+		x.continueLater(o)
+	}
+	if e.PassedResults != nil && f.Class != Service && f.Class != Fatal && f.Class != Machine {
+		f.Message = reasonNoTag + ": " + f.Message
+	}
+	x.fail(f.Class, f.Message, o)
 }
 
 // continueLater keeps the conversation of an invocation that ended before its work was done. The next
