@@ -1,8 +1,6 @@
 package protocol
 
-import (
-	"slices"
-)
+import "slices"
 
 // Chart is the graph of a workflow: it shows which states can follow each state, and by which
 // transitions.

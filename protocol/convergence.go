@@ -16,9 +16,6 @@ const (
 	maxAttemptsCap = 100
 )
 
-// attemptContexts are the values that the key attempt_context may have.
-var attemptContexts = []string{"entry", "fresh", "continue"}
-
 // NewConvergence returns a policy with the given commands and with the default of every other key.
 func NewConvergence(doneWhen []string) Convergence {
 	return Convergence{

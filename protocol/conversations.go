@@ -56,7 +56,7 @@ func (c *Chart) Conversations(run, model string) *Conversations {
 
 // enter records that the state b.State may start. If holder is not empty, the state continues a
 // conversation of the agent CLI holder. Otherwise it starts a new conversation with the agent CLI
-// and the model that b names. After that, enter follows the state's exits that continue the
+// and the model that b names, and enter adds it to Starts. After that, enter follows the state's exits that continue the
 // conversation, and records their targets.
 func (v *Conversations) enter(holder string, b ConversationStart) {
 	s, ok := v.chart.w.states[b.State]
@@ -71,7 +71,13 @@ func (v *Conversations) enter(holder string, b ConversationStart) {
 		case holder != "" && b.Backend != holder:
 			return // the state can't continue this conversation
 		case holder == "" && !isOpen:
-			v.begin(b)
+			b.Model = cmp.Or(b.Model, s.Policy.Model)
+			if b.Backend == v.runBackend {
+				b.Model = cmp.Or(b.Model, v.runModel) // the run's model is a model of the run's agent CLI only
+			}
+			if !slices.Contains(v.Starts, b) {
+				v.Starts = append(v.Starts, b)
+			}
 		}
 		if after = b.Backend; !IsBackend(after) {
 			after = AnyBackend
@@ -88,19 +94,6 @@ func (v *Conversations) enter(holder string, b ConversationStart) {
 		for _, to := range e.ContinuedStates() {
 			v.enter(after, ConversationStart{State: to})
 		}
-	}
-}
-
-// begin adds b to Starts, unless Starts already contains it. If b names no model, begin uses the
-// model in the state's policy. If the policy names no model either, begin uses the run's model,
-// but only with the run's agent CLI.
-func (v *Conversations) begin(b ConversationStart) {
-	b.Model = cmp.Or(b.Model, v.chart.w.states[b.State].Policy.Model)
-	if b.Backend == v.runBackend {
-		b.Model = cmp.Or(b.Model, v.runModel)
-	}
-	if !slices.Contains(v.Starts, b) {
-		v.Starts = append(v.Starts, b)
 	}
 }
 

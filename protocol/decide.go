@@ -51,8 +51,15 @@ func (w *Workflow) decide(from, text string) (d Decision, problems []Problem) {
 	for _, t := range found.tags {
 		problems = append(problems, w.transition(state, t, &d)...)
 	}
-	if len(problems) == 0 {
-		problems = sameNext(d.Spawns)
+	// The forking agent continues in the state next, so all forks must name the same one.
+	i := slices.IndexFunc(d.Spawns, func(s Spawn) bool { return s.Next != d.Spawns[0].Next })
+	if len(problems) == 0 && i > 0 {
+		problems = []Problem{{
+			Code: "fork-next",
+			Message: fmt.Sprintf("the forks disagree on next: the first has %s, number %d has %s",
+				Quote(d.Spawns[0].Next), i+1, Quote(d.Spawns[i].Next)),
+			Hint: "give all forks the same next",
+		}}
 	}
 	return d, problems
 }
@@ -155,18 +162,10 @@ func (w *Workflow) transition(s *State, t ParsedTag, d *Decision) []Problem {
 	}
 	switch {
 	case len(problems) > 0:
+		return problems
 	case s.Kind == Prompt && !m.allows(&s.Policy.Transitions, t.Tag):
-		problems = []Problem{NotAllowed(t.Tag)}
-	default:
-		problems = w.trustProblems(m, s, t.Tag, states)
-		d.add(t.Tag, states)
+		return []Problem{NotAllowed(t.Tag)}
 	}
-	return problems
-}
-
-// add adds a tag to the decision. states maps each role, such as target or next, to the file of
-// the state that the tag names in that role.
-func (d *Decision) add(t Tag, states map[string]string) {
 	target, next, input := states[roleTarget], states[roleNext], t.Attrs["input"]
 	switch t.Verb {
 	case Result:
@@ -192,6 +191,7 @@ func (d *Decision) add(t Tag, states map[string]string) {
 		after, _ := parseDuration(t.Attrs["after"])
 		d.Then = Move{Verb: t.Verb, To: target, Dir: t.Attrs["cd"], Input: input, After: after}
 	}
+	return w.trustProblems(m, s, t.Tag, states)
 }
 
 // Variables returns the attributes of a fork that become variables of the new agent. It returns nil
@@ -224,20 +224,4 @@ func NotAllowed(t Tag) Problem {
 		p.Hint = "where, from and untrusted need an entry of the policy with the same values"
 	}
 	return p
-}
-
-// sameNext returns a problem if several forks name different states in the attribute next. The
-// forking agent continues in that state, so all forks must name the same one.
-func sameNext(spawns []Spawn) []Problem {
-	for i, s := range spawns {
-		if s.Next != spawns[0].Next {
-			return []Problem{{
-				Code: "fork-next",
-				Message: fmt.Sprintf("the forks disagree on next: the first has %s, number %d has %s",
-					Quote(spawns[0].Next), i+1, Quote(s.Next)),
-				Hint: "give all forks the same next",
-			}}
-		}
-	}
-	return nil
 }

@@ -179,7 +179,8 @@ func (d *Analysis) shortExits() []Exit {
 	case len(moves) == 0:
 	case p.Targets != nil:
 		for _, target := range p.Targets {
-			if !d.namesTarget(target) {
+			isTarget := func(ref StateRef) bool { return d.w.catalog.same(target, ref.State) }
+			if !slices.ContainsFunc(d.shown, func(t ParsedTag) bool { return slices.ContainsFunc(t.StateRefs(), isTarget) }) {
 				goals = append(goals, d.Target(target))
 			}
 		}
@@ -195,13 +196,6 @@ func (d *Analysis) shortExits() []Exit {
 		exits = append(exits, e)
 	}
 	return exits
-}
-
-// namesTarget reports whether the text contains an allowed tag that names the state.
-func (d *Analysis) namesTarget(target string) bool {
-	return slices.ContainsFunc(d.shown, func(t ParsedTag) bool {
-		return slices.ContainsFunc(t.StateRefs(), func(ref StateRef) bool { return d.w.catalog.same(target, ref.State) })
-	})
 }
 
 // Permits reports whether the policy allows a tag in the text. A state name that is known only

@@ -40,7 +40,9 @@ var keys = []key{
 	{name: "max_attempts", own: true, attempts: true, read: func(v value) { v.state.Policy.Convergence.MaxAttempts = v.count(maxAttemptsCap) }},
 	{name: "max_ralph_iters", own: true, attempts: true, read: func(v value) { v.state.Policy.Convergence.MaxAttempts = v.count(maxAttemptsCap) }},
 	{name: "backoff", attempts: true, read: value.readBackoff},
-	{name: "attempt_context", attempts: true, read: func(v value) { v.state.Policy.Convergence.AttemptContext, _ = v.choice(attemptContexts) }},
+	{name: "attempt_context", attempts: true, read: func(v value) {
+		v.state.Policy.Convergence.AttemptContext, _ = v.choice([]string{"entry", "fresh", "continue"})
+	}},
 	{name: "done_when_timeout", attempts: true, read: func(v value) { v.state.Policy.Convergence.Timeout, _ = v.duration() }},
 	{name: "on_exhausted", own: true, attempts: true, read: value.readOnExhausted},
 	{name: "protect", attempts: true, read: value.readProtect},
@@ -86,8 +88,27 @@ func (s *State) parseFrontmatter(text string) {
 	convergence, seen := NewConvergence(nil), map[string]*yaml.Node{} // seen contains the known keys that are set
 	s.Policy.Convergence = &convergence
 	for i := 0; i < len(root.Content); i += 2 {
-		if key := root.Content[i]; s.checkKey(key) {
-			s.readKey(key, root.Content[i+1], seen)
+		key, node := root.Content[i], root.Content[i+1]
+		if !s.checkKey(key) {
+			continue
+		}
+		name, pos := key.Value, PosOf(key)
+		known, meant := named(keys, name), named(keys, strings.ToLower(name))
+		s.recordKey(meant)
+		switch {
+		case known.name != "" && isNull(node):
+			s.addProblem(pos, "wrong-type", "%s has no value", name)
+		case known.name != "" && seen[otherSpelling[name]] != nil:
+			s.addProblem(PosOf(node), "duplicate-key", "max_attempts and max_ralph_iters are the same key").Hint = "write max_attempts only"
+		case known.name != "":
+			known.read(value{state: s, name: name, node: node})
+		case meant.name != "":
+			s.addProblem(pos, "wrong-case", "unknown key %s", Quote(name)).Hint = "write " + meant.name
+		default:
+			s.addWarning(pos, "unknown-key", "unknown key %s", Quote(name)).Hint = DidYouMean(name, slices.Sorted(slices.Values(Keys())))
+		}
+		if known.name != "" {
+			seen[name] = key
 		}
 	}
 	s.finishPolicy(seen)
@@ -125,29 +146,6 @@ func (s *State) checkKey(key *yaml.Node) bool {
 
 // otherSpelling maps each key that has two spellings to its other spelling.
 var otherSpelling = map[string]string{"max_attempts": "max_ralph_iters", "max_ralph_iters": "max_attempts"}
-
-// readKey reads one key and its value into the policy. seen contains the known keys that were
-// read before; readKey adds its key to them.
-func (s *State) readKey(at, node *yaml.Node, seen map[string]*yaml.Node) {
-	name, pos := at.Value, PosOf(at)
-	known, meant := named(keys, name), named(keys, strings.ToLower(name))
-	s.recordKey(meant)
-	switch {
-	case known.name != "" && isNull(node):
-		s.addProblem(pos, "wrong-type", "%s has no value", name)
-	case known.name != "" && seen[otherSpelling[name]] != nil:
-		s.addProblem(PosOf(node), "duplicate-key", "max_attempts and max_ralph_iters are the same key").Hint = "write max_attempts only"
-	case known.name != "":
-		known.read(value{state: s, name: name, node: node})
-	case meant.name != "":
-		s.addProblem(pos, "wrong-case", "unknown key %s", Quote(name)).Hint = "write " + meant.name
-	default:
-		s.addWarning(pos, "unknown-key", "unknown key %s", Quote(name)).Hint = DidYouMean(name, slices.Sorted(slices.Values(Keys())))
-	}
-	if known.name != "" {
-		seen[name] = at
-	}
-}
 
 // finishPolicy sets the fields of the policy that depend on several keys, and warns about keys
 // that have no effect. seen contains all known keys of the frontmatter.

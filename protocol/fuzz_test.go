@@ -50,23 +50,18 @@ func FuzzDecide(f *testing.F) {
 			if r := w.Reminder("START.md", problems); len(r) > 20_000 || len(problems) > 0 && !strings.Contains(r, problems[0].Message) {
 				t.Errorf("problems %v\ngot  a reminder of %d bytes: %.500q\nwant a short one that names them", problems, len(r), r)
 			}
-			wantRunnable(t, w, d)
+			names := []string{d.Then.To, d.Then.Return}
+			for _, s := range d.Spawns {
+				names = append(names, s.State, s.Next)
+			}
+			if q := d.Then.Question; q != nil {
+				names = append(names, q.TimeoutNext)
+			}
+			for _, n := range names {
+				if s, ok := w.State(n); n != "" && (!ok || len(s.Problems) > 0) {
+					t.Errorf("decision %+v\ngot  state %q\nwant one that can be run", d, n)
+				}
+			}
 		}
 	})
-}
-
-// wantRunnable checks that all states in a decision exist and can be run.
-func wantRunnable(t *testing.T, w *Workflow, d Decision) {
-	names := []string{d.Then.To, d.Then.Return}
-	for _, s := range d.Spawns {
-		names = append(names, s.State, s.Next)
-	}
-	if q := d.Then.Question; q != nil {
-		names = append(names, q.TimeoutNext)
-	}
-	for _, n := range names {
-		if s, ok := w.State(n); n != "" && (!ok || len(s.Problems) > 0) {
-			t.Errorf("decision %+v\ngot  state %q\nwant one that can be run", d, n)
-		}
-	}
 }

@@ -22,7 +22,7 @@ type candidate struct {
 	opening, attrs, body, closing string // as written; closing may be ""
 	name, closingName             string
 	hasSlash                      bool // the closing has a slash
-	verb                          Verb // the verb that the author probably meant
+	verb                          Verb // the verb that the author probably meant; "" if no verb is similar
 	opens, closes                 bool // whether the opening and the closing have the right form
 	isPair                        bool // the closing is intended for the same verb as the opening
 	end                           int  // offset of the text after the candidate
@@ -32,7 +32,12 @@ type candidate struct {
 func candidateAt(text string, m []int) candidate {
 	part := func(s string, m []int, n int) string { return s[max(0, m[2*n]):max(0, m[2*n+1])] }
 	c := candidate{opening: text[m[0]:m[1]], name: part(text, m, 2), attrs: part(text, m, 3), end: m[1]}
-	c.verb = nearVerb(c.name)
+	lower := strings.ToLower(c.name)
+	if slices.Contains(verbs, Verb(lower)) {
+		c.verb = Verb(lower)
+	} else if near := Nearest(lower, verbNames()); near != "" && distance(lower, near) <= 2 {
+		c.verb = Verb(near)
+	}
 	c.opens = c.name == string(c.verb) && strings.HasPrefix(c.opening, "<"+c.name)
 	rest := text[m[1]:min(len(text), m[1]+maxCandidate)]
 	at := strings.IndexByte(rest, '<')
@@ -48,19 +53,6 @@ func candidateAt(text string, m []int) candidate {
 		c.isPair = c.closingName == c.name || distance(strings.ToLower(c.closingName), string(c.verb)) <= 2
 	}
 	return c
-}
-
-// nearVerb returns the verb that the author of a name probably meant, or "" if no verb is similar.
-// It ignores upper and lower case.
-func nearVerb(name string) Verb {
-	lower := strings.ToLower(name)
-	if slices.Contains(verbs, Verb(lower)) {
-		return Verb(lower)
-	}
-	if near := Nearest(lower, verbNames()); near != "" && distance(lower, near) <= 2 {
-		return Verb(near)
-	}
-	return ""
 }
 
 // malformed returns a Problem for each passage of a text that was probably intended as a tag but

@@ -64,11 +64,6 @@ func (m matcher) fits(r Rule, t Tag) bool {
 			return false
 		}
 	}
-	return m.fitsValues(r, t)
-}
-
-// fitsValues reports whether a tag has the attributes and the states that a rule requires.
-func (m matcher) fitsValues(r Rule, t Tag) bool {
 	for name, value := range r.Attrs {
 		if got, ok := t.Attrs[name]; !ok || got != value && (m.analysis == nil || !IsOpen(got)) {
 			return false

@@ -23,21 +23,19 @@ func (w *Workflow) Reminder(from string, problems []Problem) string {
 	allowed, teach := &Transitions{}, olderVerb
 	if s, ok := w.states[from]; ok {
 		allowed = &s.Policy.Transitions
-		teach = func(v Verb) bool { return s.teaches(v, problems) }
+		// Without a policy, an ask or a join is shown only if the state's text contains one or the
+		// agent has tried to write one.
+		teach = func(v Verb) bool {
+			if allowed.Restricted {
+				return allowed.CountsVerb(v)
+			}
+			opening := "<" + string(v)
+			return !v.MustBeNamed() || strings.Contains(s.Body, opening) ||
+				slices.ContainsFunc(problems, func(p Problem) bool { return strings.Contains(p.Message, opening) })
+		}
 	}
 	b.WriteString("\n" + allowed.reminder(teach))
 	return b.String()
-}
-
-// teaches reports whether a reminder shows a tag of this verb. Without a policy, a reminder shows
-// an ask or a join only if the state's text contains one or the agent has tried to write one.
-func (s *State) teaches(v Verb, problems []Problem) bool {
-	if s.Policy.Transitions.Restricted {
-		return s.Policy.Transitions.CountsVerb(v)
-	}
-	opening := "<" + string(v)
-	return !v.MustBeNamed() || strings.Contains(s.Body, opening) ||
-		slices.ContainsFunc(problems, func(p Problem) bool { return strings.Contains(p.Message, opening) })
 }
 
 // reminder returns the sentences of a Reminder that list the tags which the policy allows. It

@@ -70,7 +70,16 @@ func (v value) rule() Rule {
 	possible := r.verbs()
 	for i := 0; i < len(v.node.Content); i += 2 {
 		key, node := v.node.Content[i], v.node.Content[i+1]
-		v.checkTakes(&r, key)
+		if !r.takes(key.Value) {
+			of := "a transition"
+			if r.Tag != "" {
+				of = "<" + string(r.Tag) + ">"
+			}
+			problem := v.entry(key.Value, key).problem("wrong-value", "%s has no %s", of, Quote(key.Value))
+			if !slices.Contains(ruleKeys, key.Value) {
+				problem.Hint = DidYouMean(key.Value, slices.Concat(ruleKeys, attributesOf[r.Tag]))
+			}
+		}
 		if text, ok := r.Attrs[key.Value]; ok && len(possible) == 1 {
 			if why := checkAttributeValue(possible[0], key.Value, text); why != "" {
 				v.entry(key.Value, node).problem("wrong-value", "%s", why)
@@ -122,21 +131,6 @@ func (r *Rule) attribute(v value) (string, bool) {
 		return strings.ToLower(v.node.Value), true
 	}
 	return v.anyText()
-}
-
-// checkTakes adds a problem if an entry with this rule's tag can't contain the key.
-func (v value) checkTakes(r *Rule, key *yaml.Node) {
-	if r.takes(key.Value) {
-		return
-	}
-	of := "a transition"
-	if r.Tag != "" {
-		of = "<" + string(r.Tag) + ">"
-	}
-	problem := v.entry(key.Value, key).problem("wrong-value", "%s has no %s", of, Quote(key.Value))
-	if !slices.Contains(ruleKeys, key.Value) {
-		problem.Hint = DidYouMean(key.Value, slices.Concat(ruleKeys, attributesOf[r.Tag]))
-	}
 }
 
 // verbs returns the verbs that the rule may allow: the rule's tag or, if the rule names no tag,

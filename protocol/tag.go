@@ -46,9 +46,24 @@ func pairUp(text string, tokens []token) (s scanResult) {
 	place := placer{text: text, pos: Pos{1, 1}}
 	for _, p := range match(tokens) {
 		open, end := tokens[p.open], tokens[p.end]
-		t := checkTag(Tag{Verb: open.verb, Attrs: open.attrs, Body: text[open.end:end.start], Pos: place.at(open.start)}, open.wrong)
-		t.start, t.end = open.start, end.end
-		s.tags = append(s.tags, t)
+		t := Tag{Verb: open.verb, Attrs: open.attrs, Body: text[open.end:end.start], Pos: place.at(open.start)}
+		parsed, wrong := ParsedTag{Tag: t, start: open.start, end: end.end}, open.wrong
+		if isMalformed := t.Attrs == nil && wrong != nil; !isMalformed {
+			for _, name := range slices.Sorted(maps.Keys(t.Attrs)) {
+				wrong = append(wrong, checkAttribute(t.Verb, name))
+			}
+			wrong = append(wrong, checkVariables(t))
+			if _, ok := t.Attrs[requiredOf[t.Verb]]; !ok && requiredOf[t.Verb] != "" {
+				wrong = append(wrong, fmt.Sprintf("attribute %q is missing", requiredOf[t.Verb]))
+			}
+		}
+		for _, why := range wrong {
+			if why != "" {
+				parsed.Problems = append(parsed.Problems,
+					Problem{Pos: t.Pos, Code: "bad-tag", Message: fmt.Sprintf("<%s>: %s", t.Verb, why), Hint: "write " + form(t.Verb)})
+			}
+		}
+		s.tags = append(s.tags, parsed)
 	}
 	if s.tags != nil {
 		return s
@@ -142,27 +157,6 @@ func (t Tag) StateRefs() []StateRef {
 		}
 	}
 	return parts
-}
-
-// checkTag returns a tag with its problems. wrong contains the messages that the caller already has
-// about the tag's attributes.
-func checkTag(t Tag, wrong []string) ParsedTag {
-	w := ParsedTag{Tag: t}
-	if isMalformed := t.Attrs == nil && wrong != nil; !isMalformed {
-		for _, name := range slices.Sorted(maps.Keys(t.Attrs)) {
-			wrong = append(wrong, checkAttribute(t.Verb, name))
-		}
-		wrong = append(wrong, checkVariables(t))
-		if _, ok := t.Attrs[requiredOf[t.Verb]]; !ok && requiredOf[t.Verb] != "" {
-			wrong = append(wrong, fmt.Sprintf("attribute %q is missing", requiredOf[t.Verb]))
-		}
-	}
-	for _, why := range wrong {
-		if why != "" {
-			w.Problems = append(w.Problems, Problem{Pos: t.Pos, Code: "bad-tag", Message: fmt.Sprintf("<%s>: %s", t.Verb, why), Hint: "write " + form(t.Verb)})
-		}
-	}
-	return w
 }
 
 // checkAttribute returns why a tag can't have an attribute of this name, or "" if it can.

@@ -23,19 +23,6 @@ func scanText(text string) ([]Tag, []Problem) {
 	return tags, problems
 }
 
-// summary returns the tags and problems in a text, in one line.
-func summary(text string) string {
-	tags, problems := scanText(text)
-	var parts []string
-	for _, t := range tags {
-		parts = append(parts, t.Pos.String()+" "+t.String())
-	}
-	for _, p := range problems {
-		parts = append(parts, "! "+p.Pos.String()+" "+p.Message)
-	}
-	return strings.Join(parts, " | ")
-}
-
 // TestScan checks which tags scanMessage finds in a text, and which problems these tags have.
 func TestScan(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
@@ -87,7 +74,15 @@ func TestScan(t *testing.T) {
 		{`<ask>b<goto>C</goto></ask>`, `1:7 <goto>C</goto>`},
 		{`<ask>b</ask>`, `! 1:1 <ask>: attribute "next" is missing`},
 	} {
-		assert.Check(t, is.Equal(summary(c.text), c.want), "text %q", c.text)
+		tags, problems := scanText(c.text)
+		var parts []string
+		for _, t := range tags {
+			parts = append(parts, t.Pos.String()+" "+t.String())
+		}
+		for _, p := range problems {
+			parts = append(parts, "! "+p.Pos.String()+" "+p.Message)
+		}
+		assert.Check(t, is.Equal(strings.Join(parts, " | "), c.want), "text %q", c.text)
 	}
 }
 

@@ -81,7 +81,15 @@ func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 	w.entry = entry
 	w.meantAsStates = slices.DeleteFunc(w.Names(), func(name string) bool { return !w.IsMeantAsState(name) })
 	w.reachable = w.Chart().order
-	return w, w.problems()
+	var problems []Problem
+	for _, name := range w.catalog.names {
+		for _, p := range w.states[name].Problems {
+			if w.ForbidsStart(name, p) {
+				problems = append(problems, p)
+			}
+		}
+	}
+	return w, problems
 }
 
 // otherStart returns a file that has the name of a first state but not the extension of a state
@@ -103,19 +111,6 @@ func otherStart(all []string) (other string) {
 func IsStateFile(name string) bool {
 	_, ext := splitName(name)
 	return ext != ""
-}
-
-// problems returns the problems that prevent a run from starting.
-func (w *Workflow) problems() []Problem {
-	var problems []Problem
-	for _, name := range w.catalog.names {
-		for _, p := range w.states[name].Problems {
-			if w.ForbidsStart(name, p) {
-				problems = append(problems, p)
-			}
-		}
-	}
-	return problems
 }
 
 // ForbidsStart reports whether a problem of a state prevents a run from starting. If the state can

@@ -57,8 +57,12 @@ func yamlProblem(text string, err error) (int, string) {
 		return 1, err.Error()
 	}
 	line, _ := strconv.Atoi(m[1])
-	if at := tabIndented(text, line); at > 0 {
-		return at, "there is a tab in the indentation, where YAML allows only blanks"
+	for i, l := range strings.Split(text, "\n") {
+		number := i + 1
+		indent := l[:len(l)-len(strings.TrimLeft(l, " \t"))]
+		if strings.Contains(indent, "\t") && len(indent) < len(strings.TrimRight(l, "\r")) && number >= line-1 && number <= line+1 {
+			return number, "there is a tab in the indentation, where YAML allows only blanks"
+		}
 	}
 	if yamlParser().MatchString(m[2]) {
 		line++ // the library counts lines from 0 in errors of its parser, from 1 in errors of its scanner
@@ -67,19 +71,6 @@ func yamlProblem(text string, err error) (int, string) {
 		line = 1 + strings.Count(text[:max(0, strings.Index(text, "*"+a[1]))], "\n")
 	}
 	return min(max(line, 1), 1+strings.Count(text, "\n")), m[2]
-}
-
-// tabIndented returns the number of a line that has a tab in its indentation. It checks the given
-// line and the lines before and after it. If none has a tab, it returns 0.
-func tabIndented(text string, line int) int {
-	for i, l := range strings.Split(text, "\n") {
-		number := i + 1
-		indent := l[:len(l)-len(strings.TrimLeft(l, " \t"))]
-		if strings.Contains(indent, "\t") && len(indent) < len(strings.TrimRight(l, "\r")) && number >= line-1 && number <= line+1 {
-			return number
-		}
-	}
-	return 0
 }
 
 // expander replaces the aliases in a YAML tree.
@@ -110,25 +101,18 @@ func (e *expander) expand(n *yaml.Node, isAlias bool) *yaml.Node {
 		}
 		c.Content = append(c.Content, copied)
 	}
-	if e.problem = keyTwice(&c); e.problem != nil {
-		return nil
-	}
-	return &c
-}
-
-// keyTwice returns a problem if n is a map that contains a key twice. Otherwise it returns nil.
-func keyTwice(n *yaml.Node) *Problem {
 	lines := map[string]int{}
-	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
-		key := n.Content[i]
+	for i := 0; c.Kind == yaml.MappingNode && i < len(c.Content); i += 2 {
+		key := c.Content[i]
 		name := key.ShortTag() + " " + key.Value
 		if line, twice := lines[name]; twice && key.Kind == yaml.ScalarNode {
-			return &Problem{Pos: PosOf(key), Code: "duplicate-key", Message: fmt.Sprintf("key %s appears twice", Quote(key.Value)),
+			e.problem = &Problem{Pos: PosOf(key), Code: "duplicate-key", Message: fmt.Sprintf("key %s appears twice", Quote(key.Value)),
 				Hint: fmt.Sprintf("it is already set in line %d", line)}
+			return nil
 		}
 		lines[name] = key.Line
 	}
-	return nil
+	return &c
 }
 
 // MapValue returns the value of a key in a map. It returns nil if the key is missing or n is not a
