@@ -64,8 +64,21 @@ func ReadJobFile(path string, text []byte) (*JobFile, error) {
 	}
 	for i := 0; i+1 < len(jobs.Content); i += 2 {
 		id, body := jobs.Content[i].Value, jobs.Content[i+1]
-		of := Step{Job: id, permissions: cmp.Or(protocol.MapValue(body, "permissions"), protocol.MapValue(root, "permissions")), Env: environ(root)}
-		f.addJob(of, body)
+		f.needs[id] = texts(protocol.MapValue(body, "needs"))
+		of := Step{Job: id, If: scalar(protocol.MapValue(body, "if")), file: f} // the fields that all steps of the job share
+		of.permissions = cmp.Or(protocol.MapValue(body, "permissions"), protocol.MapValue(root, "permissions"))
+		of.RunsOn, of.Env = strings.Join(texts(protocol.MapValue(body, "runs-on")), " "), append(environ(root), environ(body)...)
+		steps := protocol.MapValue(body, "steps")
+		switch {
+		case protocol.MapValue(body, "uses") != nil:
+			of.CallsWorkflow = true
+			f.addStep(of, body)
+		case steps != nil && steps.Kind == yaml.SequenceNode:
+			for i, step := range steps.Content {
+				of.Index = i
+				f.addStep(of, step)
+			}
+		}
 	}
 	return f, nil
 }
@@ -78,26 +91,6 @@ func environ(body *yaml.Node) (list []string) {
 		}
 	}
 	return list
-}
-
-// addJob adds the steps of a job to f. The argument of contains the fields that all steps share.
-func (f *JobFile) addJob(of Step, body *yaml.Node) {
-	f.needs[of.Job] = texts(protocol.MapValue(body, "needs"))
-	of.If, of.file = scalar(protocol.MapValue(body, "if")), f
-	of.RunsOn, of.Env = strings.Join(texts(protocol.MapValue(body, "runs-on")), " "), append(of.Env, environ(body)...)
-	if protocol.MapValue(body, "uses") != nil {
-		of.CallsWorkflow = true
-		f.addStep(of, body)
-		return
-	}
-	steps := protocol.MapValue(body, "steps")
-	if steps == nil || steps.Kind != yaml.SequenceNode {
-		return
-	}
-	for i, step := range steps.Content {
-		of.Index = i
-		f.addStep(of, step)
-	}
 }
 
 // addStep completes a step with the keys of its mapping, and adds it to f.

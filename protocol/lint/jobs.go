@@ -94,7 +94,16 @@ func (c *jobs) checkOrder() {
 	for _, name := range c.chart.States() {
 		reported := map[string]bool{}
 		for _, e := range c.chart.Exits(name) {
-			for _, move := range moves(name, e) {
+			// Each pair contains two states between which the transition moves an agent in one run of the GitHub
+			// workflow. An ask has no pair, because its answer is a comment, which starts another run.
+			pairs := [][2]string{{name, e.Target.State}, {name, e.Next.State}}
+			switch e.Verb {
+			case protocol.Ask:
+				continue
+			case protocol.Call, protocol.Function:
+				pairs[1][0] = e.Target.State
+			}
+			for _, move := range pairs {
 				from, to := c.flow.JobOf(move[0]), c.flow.JobOf(move[1])
 				if move[0] == "" || move[1] == "" || from == to || reported[to] || c.canFollow(from, to) {
 					continue
@@ -106,19 +115,6 @@ func (c *jobs) checkOrder() {
 			}
 		}
 	}
-}
-
-// moves returns the pairs of states between which a transition moves an agent in one run of the
-// GitHub workflow. An ask has no pair, because its answer is a comment, which starts another run.
-func moves(from string, e protocol.Exit) [][2]string {
-	to, back := e.Target.State, e.Next.State
-	switch e.Verb {
-	case protocol.Ask:
-		return nil
-	case protocol.Call, protocol.Function:
-		return [][2]string{{from, to}, {to, back}}
-	}
-	return [][2]string{{from, to}, {from, back}}
 }
 
 // canFollow reports whether, for two jobs, a step that runs the second one (to) may come after a
@@ -163,10 +159,13 @@ func (c *jobs) checkWorkspace() {
 	reported := map[protocol.Pos]bool{}
 	isInWorkspace := func(path string) bool { return !strings.ContainsAny(path[:1], "/~!$") }
 	for _, ours := range c.steps {
+		hasPrompts := !ours.RefusesPrompts() && slices.ContainsFunc(c.chart.States(), func(name string) bool {
+			return c.isPrompt(name) && ours.MayRun(c.flow.JobOf(name))
+		})
 		for _, s := range ours.file.Steps {
 			p := protocol.Problem{Code: "after-agents", Hint: "run it in a separate job: docs/security.md#known-gaps"}
 			switch {
-			case s.CallsWorkflow || s.Job != ours.Job || s.isRaymond() || reported[s.at] || !c.hasPrompts(ours):
+			case s.CallsWorkflow || s.Job != ours.Job || s.isRaymond() || reported[s.at] || !hasPrompts:
 				continue
 			case strings.HasPrefix(s.Action, "actions/cache") && slices.ContainsFunc(strings.Fields(s.Input("path")), isInWorkspace):
 				p.Message = "this cache has files of the workspace, which agents can write, and passes them to other jobs"
@@ -179,13 +178,6 @@ func (c *jobs) checkWorkspace() {
 			c.reportStep(Warning, s, "", p)
 		}
 	}
-}
-
-// hasPrompts reports whether a step may run prompts.
-func (c *jobs) hasPrompts(s Step) bool {
-	return !s.RefusesPrompts() && slices.ContainsFunc(c.chart.States(), func(name string) bool {
-		return c.isPrompt(name) && s.MayRun(c.flow.JobOf(name))
-	})
 }
 
 // dispatchInput is the name of the workflow_dispatch input with which a step starts its own

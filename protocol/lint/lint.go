@@ -236,7 +236,14 @@ func (l *linter) checkTemplates(d checkedState) {
 		}
 		reported[t.Name] = true
 		t.Pos.Line += d.State.Line - 1
-		l.warn(d, t.Pos, l.unknownName(t.Name))
+		hint := protocol.DidYouMean(t.Name, sortedKeys(l.names))
+		switch {
+		case t.Name == "attempt" || t.Name == "max_attempts" || t.Name == "failure":
+			hint = "only a state with done_when has it"
+		case hint == "":
+			hint = "supply it with a fork attribute or with --meta " + t.Name + "=…; for lint, add --meta " + t.Name
+		}
+		l.warn(d, t.Pos, protocol.Problem{Code: "unknown-name", Message: fmt.Sprintf("nothing supplies {{%s}}", t.Name), Hint: hint})
 	}
 }
 

@@ -62,7 +62,13 @@ func (l *linter) checkLoops() {
 		if !l.chart.Reaches(name) || reported[name] || l.ends[name] {
 			continue
 		}
-		loop := l.loopAt(name)
+		loop := l.ahead(name)
+		for n := range loop {
+			if !l.ahead(n)[name] {
+				loop = nil // a path leaves the loop
+				break
+			}
+		}
 		for n := range loop {
 			reported[n] = true
 		}
@@ -97,18 +103,6 @@ func (l *linter) successor(e protocol.Exit) string {
 		return e.Next.State
 	}
 	return e.Target.State
-}
-
-// loopAt returns the states in the loop that contains the state, or nil if a path leaves the loop.
-// The state must be one from which no result can be reached.
-func (l *linter) loopAt(name string) map[string]bool {
-	ahead := l.ahead(name)
-	for n := range ahead {
-		if !l.ahead(n)[name] {
-			return nil
-		}
-	}
-	return ahead
 }
 
 // ahead returns the states that can follow a state, directly or later. They include the state

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -41,18 +40,6 @@ func (l *linter) suppliedNames() map[string]bool {
 		}
 	}
 	return names
-}
-
-// unknownName returns the problem for a template name that never has a value.
-func (l *linter) unknownName(name string) protocol.Problem {
-	hint := protocol.DidYouMean(name, sortedKeys(l.names))
-	switch {
-	case name == "attempt" || name == "max_attempts" || name == "failure":
-		hint = "only a state with done_when has it"
-	case hint == "":
-		hint = "supply it with a fork attribute or with --meta " + name + "=…; for lint, add --meta " + name
-	}
-	return protocol.Problem{Code: "unknown-name", Message: fmt.Sprintf("nothing supplies {{%s}}", name), Hint: hint}
 }
 
 // sortedKeys returns the keys of a set, sorted.

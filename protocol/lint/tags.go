@@ -33,7 +33,20 @@ func (l *linter) checkTags(d checkedState) {
 		for _, ref := range t.StateRefs() {
 			l.checkTarget(d, t, ref, severity)
 		}
-		l.checkTrust(d, t, severity)
+		if d.State.Kind == protocol.Script && !l.isUnreached(d) {
+			severity = Error
+		}
+		var problems []protocol.Problem
+		if d.Permits(t.Tag) {
+			problems = d.TrustProblems(t.Tag)
+		}
+		if why := protocol.ShadowedMeta(t.Variables(), l.o.Meta); t.Verb == protocol.Fork && why != "" {
+			problems = append(problems, protocol.Problem{Pos: t.Pos, Code: "bad-tag", Message: "<fork>: " + why})
+		}
+		for _, p := range problems {
+			p.File = d.State.Name
+			l.add(severity, p)
+		}
 	}
 }
 
@@ -94,25 +107,6 @@ func (l *linter) checkTarget(d checkedState, t protocol.ParsedTag, ref protocol.
 		severity, p.Hint = Hint, "taken for a placeholder, because the file shows other transitions"
 	}
 	l.add(severity, p)
-}
-
-// checkTrust checks that a state may write a tag, and that no variable of a fork hides a name in
-// the metadata.
-func (l *linter) checkTrust(d checkedState, t protocol.ParsedTag, severity Severity) {
-	if d.State.Kind == protocol.Script && !l.isUnreached(d) {
-		severity = Error
-	}
-	var problems []protocol.Problem
-	if d.Permits(t.Tag) {
-		problems = d.TrustProblems(t.Tag)
-	}
-	if why := protocol.ShadowedMeta(t.Variables(), l.o.Meta); t.Verb == protocol.Fork && why != "" {
-		problems = append(problems, protocol.Problem{Pos: t.Pos, Code: "bad-tag", Message: "<fork>: " + why})
-	}
-	for _, p := range problems {
-		p.File = d.State.Name
-		l.add(severity, p)
-	}
 }
 
 // bareAsk matches an ask that names no state for its answer.
