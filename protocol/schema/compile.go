@@ -70,8 +70,15 @@ func compile(doc any) (*Schema, *Violation) {
 		return nil, v
 	}
 	for _, place := range slices.Sorted(maps.Keys(s.nodes)) {
-		if v := s.checkReference(s.nodes[place]); v != nil {
-			return nil, v
+		n := s.nodes[place]
+		object, _ := n.content.(map[string]any)
+		text, ok := object["$ref"].(string)
+		switch _, known := s.resolve(text); {
+		case !ok || known:
+		case !strings.HasPrefix(text, "#"):
+			return nil, n.refused("$ref", "%q is not in this schema, and nothing else is read; write #/$defs/NAME", shorten(text))
+		default:
+			return nil, n.refused("$ref", "there is no schema at %q", shorten(text))
 		}
 	}
 	return s, nil
@@ -139,20 +146,6 @@ func (s *Schema) addPattern(n node, key, text string) *Violation {
 	}
 	s.patterns[text] = re
 	return nil
-}
-
-// checkReference rejects a reference that points outside of the document, or to something that is
-// not a schema.
-func (s *Schema) checkReference(n node) *Violation {
-	object, _ := n.content.(map[string]any)
-	text, ok := object["$ref"].(string)
-	switch _, known := s.resolve(text); {
-	case !ok || known:
-		return nil
-	case !strings.HasPrefix(text, "#"):
-		return n.refused("$ref", "%q is not in this schema, and nothing else is read; write #/$defs/NAME", shorten(text))
-	}
-	return n.refused("$ref", "there is no schema at %q", shorten(text))
 }
 
 // resolve returns the schema that a reference points to. The boolean is false if the reference

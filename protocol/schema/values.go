@@ -136,24 +136,19 @@ func (c *check) checkArray(array []any) {
 		}
 	}
 	if content, ok := c.object["contains"]; ok {
-		c.checkContains(c.in(content, "contains"), array)
-	}
-}
-
-// checkContains checks the array against contains, minContains and maxContains.
-func (c *check) checkContains(n node, array []any) {
-	matched := 0
-	for i, item := range array {
-		if len(c.evaluate(n, item, below(c.at, strconv.Itoa(i)))) == 0 {
-			matched++
+		matched := 0
+		for i, item := range array {
+			if len(c.evaluate(c.in(content, "contains"), item, below(c.at, strconv.Itoa(i)))) == 0 {
+				matched++
+			}
 		}
-	}
-	if least, ok := c.object["minContains"].(float64); ok && float64(matched) < least {
-		c.fail("/minContains", "%d items match the schema of contains, want at least %s", matched, shown(least))
-	} else if !ok && matched == 0 {
-		c.fail("/contains", "no items match contains schema")
-	}
-	if most, ok := c.object["maxContains"].(float64); ok && float64(matched) > most {
-		c.fail("/maxContains", "%d items match the schema of contains, want at most %s", matched, shown(most))
+		if least, ok := c.object["minContains"].(float64); ok && float64(matched) < least {
+			c.fail("/minContains", "%d items match the schema of contains, want at least %s", matched, shown(least))
+		} else if !ok && matched == 0 {
+			c.fail("/contains", "no items match contains schema")
+		}
+		if most, ok := c.object["maxContains"].(float64); ok && float64(matched) > most {
+			c.fail("/maxContains", "%d items match the schema of contains, want at most %s", matched, shown(most))
+		}
 	}
 }
