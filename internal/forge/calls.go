@@ -59,6 +59,10 @@ func (c Retrier) Do(ctx context.Context, p Policy, op string, try func(context.C
 	if p == Steady && ctx.Value(patienceKey{}) != nil {
 		p.attempts = 0
 	}
+	sleep := c.Sleep
+	if sleep == nil {
+		sleep = Sleep
+	}
 	pause, lost := p.first, time.Duration(0)
 	for n := 1; ; n++ {
 		idle, e := attempt(ctx, min(maxStall, patience-lost), try)
@@ -75,20 +79,12 @@ func (c Retrier) Do(ctx context.Context, p Policy, op string, try func(context.C
 		if lost += idle + wait; e.Final || e.Kind != Unanswered && e.Kind != Limited || n == p.attempts || lost >= patience {
 			return e
 		}
-		if err := c.sleep(ctx, wait); err != nil {
+		if err := sleep(ctx, wait); err != nil {
 			e.Err = fmt.Errorf("%w; %w", e.Err, cmp.Or(context.Cause(ctx), err))
 			return e
 		}
 		pause = time.Duration(float64(pause) * p.factor)
 	}
-}
-
-// sleep waits with c.Sleep or, if c.Sleep is nil, with Sleep.
-func (c Retrier) sleep(ctx context.Context, d time.Duration) error {
-	if c.Sleep == nil {
-		return Sleep(ctx, d)
-	}
-	return c.Sleep(ctx, d)
 }
 
 // Sleep waits for d. If ctx ends before that, it returns the error of ctx.

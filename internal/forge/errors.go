@@ -159,11 +159,8 @@ func classify(resp *github.Response, err error) *Error {
 // Message returns an error with a message from the service. The message is shortened, and URLs are removed.
 func Message(message string) error { return errors.New(shorten(withoutAddresses(message))) }
 
-// maxMessage is the maximum number of bytes that are quoted from a service's message.
-const maxMessage = 80
-
-// shorten truncates a text to maxMessage bytes.
-func shorten(s string) string { return text.Truncate(s, maxMessage) }
+// shorten truncates a text that is quoted from a service's message.
+func shorten(s string) string { return text.Truncate(s, 80) }
 
 var address = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`https?://[^\s"']+`) })
 
