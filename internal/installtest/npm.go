@@ -1,11 +1,9 @@
 package installtest
 
 import (
-	"context"
-	"fmt"
+	"crypto/sha256"
+	"encoding/hex"
 	"io/fs"
-	"os"
-	"os/exec"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -31,24 +29,8 @@ func (n NPM) Install(t testing.TB) string {
 	}
 	data, err := fs.ReadFile(n.Files, pins)
 	assert.NilError(t, err)
-	dir, err := once(t.Context(), n.Name+"-"+key(data), n.fill)
+	sum := sha256.Sum256(data)
+	dir, err := n.installOnce(t.Context(), n.Name+"-"+hex.EncodeToString(sum[:6]))
 	assert.NilError(t, err, "install %s:\nby hand: %s", n.Name, byHand)
 	return dir
-}
-
-// fill installs the packages in a directory.
-func (n NPM) fill(ctx context.Context, dir string) error {
-	if err := os.CopyFS(dir, n.Files); err != nil {
-		return err
-	}
-	command := "ci"
-	if n.ByHand != "" {
-		command = "install"
-	}
-	cmd := exec.CommandContext(ctx, "npm", command, "--ignore-scripts", "--no-audit", "--no-fund")
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
-	}
-	return nil
 }

@@ -2,10 +2,9 @@ package installtest
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -15,10 +14,10 @@ import (
 // limit is the maximum time for an installation, including the wait for an installation by another test.
 const limit = 15 * time.Minute
 
-// once returns the directory with a name in the user's cache. If the directory doesn't exist, once creates
-// a temporary directory, calls fill for it, and renames it. So the directory is either absent or complete.
-// Concurrent callers, even in other processes, wait for each other.
-func once(ctx context.Context, name string, fill func(ctx context.Context, dir string) error) (string, error) {
+// installOnce returns the directory with a name in the user's cache. If the directory doesn't exist,
+// installOnce installs the packages in a temporary directory and renames it. So the directory is either
+// absent or complete. Concurrent callers, even in other processes, wait for each other.
+func (n NPM) installOnce(ctx context.Context, name string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
@@ -46,16 +45,19 @@ func once(ctx context.Context, name string, fill func(ctx context.Context, dir s
 		return "", err
 	}
 	defer os.RemoveAll(work)
-	if err := fill(ctx, work); err != nil {
+	if err := os.CopyFS(work, n.Files); err != nil {
 		return "", err
 	}
+	command := "ci"
+	if n.ByHand != "" {
+		command = "install"
+	}
+	cmd := exec.CommandContext(ctx, "npm", command, "--ignore-scripts", "--no-audit", "--no-fund")
+	cmd.Dir = work
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", cmd, err, out)
+	}
 	return dir, os.Rename(work, dir)
-}
-
-// key returns a short hash of text for use in a folder name.
-func key(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:6])
 }
 
 // exists reports whether os.Stat finds a file or directory at a path.
