@@ -21,7 +21,7 @@ package invarianttest
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
@@ -101,7 +101,16 @@ func Want(t testing.TB, ev Evidence) {
 // Check checks the evidence and returns the violations. Each one consists of the id of an invariant and a
 // description, in the form "P-1: …".
 func Check(ev Evidence) []string {
-	ev.Events = withUnlogged(ev.Events, ev.Run)
+	// The log may lack events of the last saved step, if the process was killed after it saved the step. A
+	// resume would add them to the log before it does anything else.
+	if ev.Run != nil {
+		last := 0
+		if n := len(ev.Events); n > 0 {
+			last = ev.Events[n-1].Seq
+		}
+		unlogged := slices.DeleteFunc(slices.Clone(ev.Run.Events), func(e state.Event) bool { return e.Seq <= last })
+		ev.Events = slices.Concat(ev.Events, unlogged)
+	}
 	var f findings
 	w := replay(ev, &f)
 	f.repeats(ev)
@@ -113,26 +122,6 @@ func Check(ev Evidence) []string {
 	return f
 }
 
-// withUnlogged returns the events in the log, followed by the events of the last saved step that the log
-// lacks. Events are missing if the process was killed after it saved the step. A resume would add them to
-// the log before it does anything else.
-func withUnlogged(events []state.Event, run *state.Run) []state.Event {
-	if run == nil {
-		return events
-	}
-	last := 0
-	if n := len(events); n > 0 {
-		last = events[n-1].Seq
-	}
-	all := events[:len(events):len(events)]
-	for _, e := range run.Events {
-		if e.Seq > last {
-			all = append(all, e)
-		}
-	}
-	return all
-}
-
 // findings are the violations that have been found so far.
 type findings []string
 
@@ -140,6 +129,3 @@ type findings []string
 func (f *findings) add(id, format string, args ...any) {
 	*f = append(*f, id+": "+fmt.Sprintf(format, args...))
 }
-
-// isPrompt reports whether a state is a prompt, which an agent CLI runs.
-func isPrompt(name string) bool { return strings.HasSuffix(name, ".md") }

@@ -2,7 +2,7 @@ package invarianttest
 
 import (
 	"reflect"
-	"slices"
+	"strings"
 
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -29,8 +29,39 @@ func (f *findings) money(ev Evidence) {
 		}
 		before = run.Ledger
 	}
-	if ev.Run != nil {
-		f.booked(ev)
+	if ev.Run == nil {
+		return
+	}
+	// The number of ledger entries must agree with the agents' effects and with the number of invocations.
+	entries, running := map[place]int{}, 0
+	for _, e := range ev.Run.Ledger {
+		entries[place{e.Agent, e.State}]++
+	}
+	scripts, hasVerification := 0, false // done_when commands count as invocations but have no ledger entries
+	for _, a := range ev.Run.Agents {
+		hasVerification = hasVerification || a.Exec != nil && (a.Exec.Phase == state.PhaseVerify || a.Exec.PassedResults != nil)
+		if a.Exec != nil && a.Exec.Running != nil && a.Exec.Running.Mode != "" {
+			entries[place{a.ID, a.State}]++ // the resume will add an entry for this invocation
+			running++
+		}
+	}
+	for at, n := range runCounts(ev.Effects) {
+		if strings.HasSuffix(at.state, ".md") && n > entries[at] {
+			f.add("P-5", "%s ran %d times at %s, but has %d ledger entries", at.agent, n, at.state, entries[at])
+		}
+	}
+	for _, e := range ev.Events {
+		switch b := e.Body.(type) {
+		case *state.StateStarted:
+			if b.Kind == "script" {
+				scripts++
+			}
+		case *state.NodeAttempt:
+			hasVerification = true
+		}
+	}
+	if want := ev.Run.Progress.Launches - scripts; len(ev.Events) > 0 && !hasVerification && len(ev.Run.Ledger)+running != want {
+		f.add("P-5", "the ledger has %d invocations and %d are under way, want %d in total", len(ev.Run.Ledger), running, want)
 	}
 }
 
@@ -43,51 +74,4 @@ func savedRuns(ev Evidence) []*state.Run {
 		}
 	}
 	return list
-}
-
-// booked compares the number of ledger entries with the agents' effects and with the number of
-// invocations.
-func (f *findings) booked(ev Evidence) {
-	entries, running := map[place]int{}, 0
-	for _, e := range ev.Run.Ledger {
-		entries[place{e.Agent, e.State}]++
-	}
-	for _, a := range ev.Run.Agents {
-		if a.Exec != nil && a.Exec.Running != nil && a.Exec.Running.Mode != "" {
-			entries[place{a.ID, a.State}]++ // the resume will add an entry for this invocation
-			running++
-		}
-	}
-	for at, n := range runCounts(ev.Effects) {
-		if isPrompt(at.state) && n > entries[at] {
-			f.add("P-5", "%s ran %d times at %s, but has %d ledger entries", at.agent, n, at.state, entries[at])
-		}
-	}
-	if want := ev.Run.Progress.Launches - scriptLaunches(ev.Events); len(ev.Events) > 0 && !hasVerification(ev) && len(ev.Run.Ledger)+running != want {
-		f.add("P-5", "the ledger has %d invocations and %d are under way, want %d in total", len(ev.Run.Ledger), running, want)
-	}
-}
-
-// scriptLaunches returns the number of script executions in the log.
-func scriptLaunches(events []state.Event) int {
-	n := 0
-	for _, e := range events {
-		if b, ok := e.Body.(*state.StateStarted); ok && b.Kind == "script" {
-			n++
-		}
-	}
-	return n
-}
-
-// hasVerification reports whether the run executed done_when commands. They count as invocations but have
-// no ledger entries.
-func hasVerification(ev Evidence) bool {
-	for _, e := range ev.Events {
-		if _, ok := e.Body.(*state.NodeAttempt); ok {
-			return true
-		}
-	}
-	return slices.ContainsFunc(ev.Run.Agents, func(a *state.Agent) bool {
-		return a.Exec != nil && (a.Exec.Phase == state.PhaseVerify || a.Exec.PassedResults != nil)
-	})
 }

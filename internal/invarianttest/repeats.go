@@ -35,7 +35,8 @@ func announced(events []state.Event, after int) map[place]int {
 		switch b := e.Body.(type) {
 		case *state.RunStarted:
 			for _, p := range known {
-				p.resume(closed)
+				p.reopened, p.failed = p.reopened || p.failed, false
+				p.continued = p.continued || closed && p.open
 			}
 			closed = false
 		case *state.RunFinished:
@@ -58,13 +59,7 @@ type pending struct {
 	continued bool // an execution was open when a segment ended regularly, before the run was resumed
 }
 
-// resume records that the run was resumed. closed is true if the previous segment ended regularly.
-func (p *pending) resume(closed bool) {
-	p.reopened, p.failed = p.reopened || p.failed, false
-	p.continued = p.continued || closed && p.open
-}
-
-// invocations returns how many invocations an event reveals. It counts the invocation that the event
+// invocations updates p for an event, and returns how many invocations the event reveals. It counts the invocation that the event
 // announces. It also counts an invocation that a resume started without an event, to continue an
 // execution that had failed or had been stopped. Only the next event of that execution reveals it.
 func (p *pending) invocations(body state.Body) int {
@@ -75,32 +70,26 @@ func (p *pending) invocations(body state.Body) int {
 		n++
 	}
 	p.reopened, p.continued = false, false
-	if p.announces(body) {
-		n++
-	}
-	return n
-}
-
-// announces updates p for an event, and reports whether the event announces an invocation.
-func (p *pending) announces(body state.Body) bool {
+	isAnnounced := false
 	switch b := body.(type) {
 	case *state.StateStarted:
-		begun := !p.cut
+		isAnnounced = !p.cut
 		p.open, p.cut = true, false
-		return begun
 	case *state.AttemptInterrupted:
-		p.cut = true
-		return true
+		isAnnounced, p.cut = true, true
 	case *state.StateFinished:
 		p.open, p.cut, p.failed = false, false, p.failed || !b.OK
 	case *state.Retry, *state.Reminder:
-		return true
+		isAnnounced = true
 	case *state.AgentGoesOn:
-		return p.open // an open execution continues after a usage limit
+		isAnnounced = p.open // an open execution continues after a usage limit
 	case *state.NodeAttempt:
-		return !b.Converged
+		isAnnounced = !b.Converged
 	}
-	return false
+	if isAnnounced {
+		n++
+	}
+	return n
 }
 
 // repeats compares the effects with the log. Every effect must have been announced, every execution that
@@ -113,19 +102,7 @@ func (f *findings) repeats(ev Evidence) {
 			f.add("P-2", "%s ran %d times at %s, but the log announces %d", at.agent, n, at.state, may[at])
 		}
 	}
-	f.undone(ev, all)
-	for i, rest := range ev.IdleMoments {
-		if rest.Effects <= len(ev.Effects) {
-			f.afterIdle(i, ev, rest)
-		}
-	}
-	f.payloads(ev)
-}
-
-// undone reports executions that succeeded according to the log but left no effect. It considers only
-// states in which some execution left an effect.
-func (f *findings) undone(ev Evidence, all map[place]int) {
-	leaves := map[string]bool{}
+	leaves := map[string]bool{} // states in which some execution left an effect
 	for at := range all {
 		leaves[at.state] = true
 	}
@@ -140,21 +117,22 @@ func (f *findings) undone(ev Evidence, all map[place]int) {
 			f.add("P-1", "%s ended %s %d times, but ran there %d times", at.agent, at.state, n, all[at])
 		}
 	}
-}
-
-// afterIdle reports steps that were executed again although they had been committed before the idle
-// moment rest. i is the index of that moment.
-func (f *findings) afterIdle(i int, ev Evidence, rest IdleMoment) {
-	seq := 0
-	if rest.Run != nil {
-		seq = rest.Run.Progress.Events
-	}
-	before, may := runCounts(ev.Effects[:rest.Effects]), announced(ev.Events, seq)
-	for at, n := range runCounts(ev.Effects[rest.Effects:]) {
-		if before[at] > 0 && n > may[at]+underWay(rest.Run, at) {
-			f.add("P-1", "after idle moment %d, %s ran %d times at %s, although that was committed", i+1, at.agent, n, at.state)
+	for i, rest := range ev.IdleMoments {
+		if rest.Effects > len(ev.Effects) {
+			continue
+		}
+		seq := 0
+		if rest.Run != nil {
+			seq = rest.Run.Progress.Events
+		}
+		before, may := runCounts(ev.Effects[:rest.Effects]), announced(ev.Events, seq)
+		for at, n := range runCounts(ev.Effects[rest.Effects:]) {
+			if before[at] > 0 && n > may[at]+underWay(rest.Run, at) {
+				f.add("P-1", "after idle moment %d, %s ran %d times at %s, although that was committed", i+1, at.agent, n, at.state)
+			}
 		}
 	}
+	f.payloads(ev)
 }
 
 // underWay returns how many more times an agent may run in a state than the events after the idle moment

@@ -50,25 +50,8 @@ func (f *findings) ends(ev Evidence) {
 	if ev.Run == nil || len(ev.Events) == 0 {
 		return
 	}
-	last, p := lastEnd(ev.Events), ev.Run.Progress
-	switch {
-	case last == nil && p.Status != state.Running:
-		f.add("P-9", "the run is %s, but the log does not contain its end", p.Status)
-	case last != nil && p.Status == state.Running:
-		f.add("P-9", "the log contains the end of a run that is running")
-	case last != nil && !isEndOf(last, ev.Run):
-		f.add("P-9", "the log contains the end %+v, but the run is %+v", *last, p)
-	}
-	if result, ok := ev.Run.Result(); last != nil && ok && (last.Result == nil || *last.Result != result) {
-		f.add("P-4", "the result of the run is %q, but the log contains another one", result)
-	}
-}
-
-// lastEnd returns the event that ended the last segment of a run. It returns nil if that segment has not
-// ended.
-func lastEnd(events []state.Event) *state.RunFinished {
-	var last *state.RunFinished
-	for _, e := range events {
+	var last *state.RunFinished // the end of the last segment; nil if that segment has not ended
+	for _, e := range ev.Events {
 		switch b := e.Body.(type) {
 		case *state.RunStarted:
 			last = nil
@@ -76,14 +59,19 @@ func lastEnd(events []state.Event) *state.RunFinished {
 			last = b
 		}
 	}
-	return last
-}
-
-// isEndOf reports whether the event agrees with the progress of the saved run.
-func isEndOf(b *state.RunFinished, run *state.Run) bool {
-	p := run.Progress
-	return b.Status == p.Status && b.Reason == p.Reason && b.USD == p.TotalUSD && b.Unknown == run.Spent().Unknown &&
-		b.Iterations == run.OwnExecutions() && b.FlakeRetries == p.FlakeRetries
+	p := ev.Run.Progress
+	switch {
+	case last == nil && p.Status != state.Running:
+		f.add("P-9", "the run is %s, but the log does not contain its end", p.Status)
+	case last != nil && p.Status == state.Running:
+		f.add("P-9", "the log contains the end of a run that is running")
+	case last != nil && (last.Status != p.Status || last.Reason != p.Reason || last.USD != p.TotalUSD || last.Unknown != ev.Run.Spent().Unknown ||
+		last.Iterations != ev.Run.OwnExecutions() || last.FlakeRetries != p.FlakeRetries):
+		f.add("P-9", "the log contains the end %+v, but the run is %+v", *last, p)
+	}
+	if result, ok := ev.Run.Result(); last != nil && ok && (last.Result == nil || *last.Result != result) {
+		f.add("P-4", "the result of the run is %q, but the log contains another one", result)
+	}
 }
 
 // remains checks that no process, no temporary file and no readable secret remains.

@@ -15,7 +15,8 @@ func chainOf(m checkpoint.Manifest) string {
 	return m.WorkflowID
 }
 
-// checkpoints checks the stored checkpoints in order, and the content of the store after each change.
+// checkpoints checks the stored checkpoints in order, and the content of the store after each change. The final
+// run must not be older than any of its stored checkpoints.
 func (f *findings) checkpoints(ev Evidence) {
 	newest := map[string]StoredCheckpoint{}
 	for _, s := range ev.Checkpoints {
@@ -28,10 +29,14 @@ func (f *findings) checkpoints(ev Evidence) {
 			newest[chainOf(m)] = s
 		}
 	}
-	for i, shelf := range ev.StoreListings {
-		f.listing(i, ev.Checkpoints, shelf)
+	for i, listing := range ev.StoreListings {
+		f.listing(i, ev.Checkpoints, listing)
 	}
-	f.carriesOn(ev)
+	for _, s := range ev.Checkpoints {
+		if ev.Run != nil && chainOf(s.Manifest) == ev.Run.WorkflowID && s.Manifest.Seq > ev.Run.Progress.Seq {
+			f.add("P-7", "the state has step %d, but generation %d has step %d", ev.Run.Progress.Seq, s.Manifest.Generation, s.Manifest.Seq)
+		}
+	}
 }
 
 // follows checks that s may be the next checkpoint after before. If the main phase of a step was killed
@@ -82,13 +87,4 @@ func replaced(all []StoredCheckpoint, id string, there []int) bool {
 	return slices.ContainsFunc(there, func(j int) bool {
 		return j > last && all[j].Manifest.WorkflowID != all[last].Manifest.WorkflowID && all[j].Manifest.Key == all[last].Manifest.Key
 	})
-}
-
-// carriesOn checks that the final run is not older than any of its stored checkpoints.
-func (f *findings) carriesOn(ev Evidence) {
-	for _, s := range ev.Checkpoints {
-		if ev.Run != nil && chainOf(s.Manifest) == ev.Run.WorkflowID && s.Manifest.Seq > ev.Run.Progress.Seq {
-			f.add("P-7", "the state has step %d, but generation %d has step %d", ev.Run.Progress.Seq, s.Manifest.Generation, s.Manifest.Seq)
-		}
-	}
 }

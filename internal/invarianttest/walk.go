@@ -46,22 +46,15 @@ func replay(ev Evidence, f *findings) *walk {
 		last = e.Seq
 		w.take(e)
 		if _, isKnown := w.positions[e.Seq]; isKnown {
-			w.positions[e.Seq] = w.position()
+			w.positions[e.Seq] = map[string]walker{}
+			for id, a := range w.agents {
+				c := *a
+				c.stack = slices.Clone(a.stack)
+				w.positions[e.Seq][id] = c
+			}
 		}
 	}
 	return w
-}
-
-// position returns a copy of the current walkers of all agents, by the name of the agent.
-func (w *walk) position() map[string]walker {
-	p := map[string]walker{}
-	for id, a := range w.agents {
-		p[id] = *a
-		c := p[id]
-		c.stack = slices.Clone(a.stack)
-		p[id] = c
-	}
-	return p
 }
 
 // take updates the walk for one event, and reports the event if it cannot occur at this point.
@@ -138,14 +131,6 @@ func (w *walk) ofAgent(e state.Event) {
 	case *state.AgentGoesOn:
 		w.wrong("P-4", !a.waits || e.State != a.at && b.By != "timeout", e, a)
 		a.waits, a.at = false, e.State
-	default:
-		w.execute(e, a)
-	}
-}
-
-// execute updates the walker of an agent for an event about a state execution.
-func (w *walk) execute(e state.Event, a *walker) {
-	switch e.Body.(type) {
 	case *state.StateStarted:
 		w.wrong("P-1", a.waits || e.State != a.at, e, a)
 		w.wrong("P-2", a.open && !a.cut, e, a)
