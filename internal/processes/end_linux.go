@@ -57,7 +57,13 @@ func (r *reaper) end() (ended int, left []Process) {
 			last, pause = time.Now(), time.Millisecond // search again after a short pause, because processes are forking
 		}
 		if time.Since(last) > r.patience || time.Since(began) > limit {
-			return len(r.signalled), r.unended()
+			// The processes that End could not end are pending ones, those that the Finder still finds, and those
+			// that this process may not signal.
+			r.countPending()
+			all := maps.Clone(r.refused)
+			maps.Copy(all, r.pending)
+			r.find(func(p Process) { all[Process{PID: p.PID, StartTime: p.StartTime}] = true })
+			return len(r.signalled), slices.Collect(maps.Keys(all))
 		}
 		time.Sleep(pause)
 	}
@@ -136,16 +142,6 @@ func (r *reaper) countPending() int {
 		return !ok || now.Dead || now.StartTime != id.StartTime
 	})
 	return len(r.pending)
-}
-
-// unended returns the processes that End could not end: pending processes, processes that the Finder still
-// finds, and processes that this process may not signal.
-func (r *reaper) unended() []Process {
-	r.countPending()
-	left := maps.Clone(r.refused)
-	maps.Copy(left, r.pending)
-	r.find(func(p Process) { left[Process{PID: p.PID, StartTime: p.StartTime}] = true })
-	return slices.Collect(maps.Keys(left))
 }
 
 // EndDescendants ends all descendants of this process, whatever their process group, session, environment
