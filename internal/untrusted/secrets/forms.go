@@ -14,18 +14,6 @@ import (
 	"unicode/utf8"
 )
 
-// linesOf returns the lines of a value that have at least MinLength bytes. They are masked separately,
-// because most logs show a text line by line.
-func linesOf(value string) []string {
-	var lines []string
-	for line := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == '\n' || r == '\r' }) {
-		if line = strings.TrimSpace(line); len(line) >= MinLength {
-			lines = append(lines, line)
-		}
-	}
-	return lines
-}
-
 // addForms adds all forms of a text with at least MinLength bytes to known. The map's value is true for
 // encodings that programs break into lines.
 func addForms(known map[string]bool, text string) {
@@ -102,20 +90,15 @@ func base64Forms(text string) []string {
 	var forms []string
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for before := range 3 {
-			forms = append(forms, base64Inside(enc, text, before)...)
+			// The characters from from to to depend only on text, if before bytes precede text in a group of three
+			// bytes. If text is the end of the input, the characters after them depend only on text too.
+			all := enc.EncodeToString(append(make([]byte, before), text...))
+			from := (before*8 + 5) / 6
+			to := (before + len(text)) * 8 / 6
+			forms = append(forms, all[from:to], all[from:])
 		}
 	}
 	return forms
-}
-
-// base64Inside returns the base64 characters that depend only on text, if before bytes precede text in a
-// group of three bytes. The first result applies if more bytes follow text. The second result applies if
-// text is the end of the input.
-func base64Inside(enc *base64.Encoding, text string, before int) []string {
-	all := enc.EncodeToString(append(make([]byte, before), text...))
-	from := (before*8 + 5) / 6
-	to := (before + len(text)) * 8 / 6
-	return []string{all[from:to], all[from:]}
 }
 
 // wrappedLines returns the lines that programs print if they wrap the base64 of a long text. A log that masks

@@ -41,7 +41,12 @@ func New(values map[string]string) (*Set, []string) {
 	var short []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		value := strings.TrimSpace(values[name])
-		lines := linesOf(value)
+		var lines []string // masked separately, because most logs show a text line by line
+		for line := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == '\n' || r == '\r' }) {
+			if line = strings.TrimSpace(line); len(line) >= MinLength {
+				lines = append(lines, line)
+			}
+		}
 		if value != "" && len(lines) == 0 {
 			short = append(short, name)
 		}

@@ -28,7 +28,13 @@ func (c *scan) advance(final bool, to sink) {
 	next, line := 0, 0
 	for {
 		at, n := c.set.find(c.buf, next, final, &line)
-		c.pass(next, at, to)
+		if covered := min(at, c.masked) - next; covered > 0 {
+			to.masked(covered, false)
+			next += covered
+		}
+		if next < at {
+			to.clean(c.buf[next:at])
+		}
 		next = at
 		if n == 0 {
 			break
@@ -39,17 +45,6 @@ func (c *scan) advance(final bool, to sink) {
 	}
 	c.masked = max(c.masked-next, 0)
 	c.buf = append(c.buf[:0], c.buf[next:]...)
-}
-
-// pass sends the bytes buf[from:to], in which no secret begins, to the sink.
-func (c *scan) pass(from, to int, out sink) {
-	if covered := min(to, c.masked) - from; covered > 0 {
-		out.masked(covered, false)
-		from += covered
-	}
-	if from < to {
-		out.clean(c.buf[from:to])
-	}
 }
 
 // starSink is a sink that replaces each secret by three asterisks.
