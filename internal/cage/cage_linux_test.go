@@ -26,15 +26,36 @@ import (
 // calls and prints their results.
 const callsVar = "RAYMOND_TEST_CALLS"
 
-// TestMain runs the tests. In a child process, it instead makes the system calls in the map calls, or runs
-// a command in a cage (see supervise).
+// TestMain runs the tests. In a child process, it instead makes the system calls in the map calls and prints
+// the name and the result of each, or runs
+// the command in its arguments in a cage.
 func TestMain(m *testing.M) {
 	if os.Getenv(callsVar) != "" {
-		tryCalls()
+		for _, name := range slices.Sorted(maps.Keys(calls)) {
+			err := calls[name].do()
+			var errno syscall.Errno
+			switch {
+			case err == nil:
+				fmt.Println(name + ": ok")
+			case errors.As(err, &errno):
+				fmt.Println(name + ": " + unix.ErrnoName(errno))
+			default:
+				fmt.Println(name + ": " + err.Error())
+			}
+		}
 		return
 	}
 	if dir := os.Getenv(supervisedVar); dir != "" {
-		os.Exit(supervise(dir, os.Args[1:]))
+		c := cage.New(cage.Policy{Writable: []string{dir, os.DevNull}, Network: open})
+		path, err := exec.LookPath(os.Args[1])
+		if err != nil {
+			panic(err)
+		}
+		code, err := c.Supervise(cage.Command{Path: path, Args: os.Args[1:], Env: os.Environ()})
+		if err != nil {
+			panic(err)
+		}
+		os.Exit(code)
 	}
 	// With Yama, a process may examine only its own descendants, so make orphans children of this process.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -46,20 +67,6 @@ func TestMain(m *testing.M) {
 // supervisedVar is an environment variable that contains a directory. If it is set, the test binary runs
 // the command in its arguments in a cage that may write to that directory.
 const supervisedVar = "RAYMOND_TEST_SUPERVISED"
-
-// supervise runs a command in a cage that may write to dir, and returns its exit code.
-func supervise(dir string, argv []string) int {
-	c := cage.New(cage.Policy{Writable: []string{dir, os.DevNull}, Network: open})
-	path, err := exec.LookPath(argv[0])
-	if err != nil {
-		panic(err)
-	}
-	code, err := c.Supervise(cage.Command{Path: path, Args: argv, Env: os.Environ()})
-	if err != nil {
-		panic(err)
-	}
-	return code
-}
 
 // runCaged runs a program in a cage with the given policy and returns its output.
 func runCaged(t *testing.T, p cage.Policy, argv ...string) string {
@@ -303,22 +310,6 @@ func fastOpen() error {
 		return err
 	}
 	return unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN, &unix.SockaddrInet4{Port: 9, Addr: [4]byte{127, 0, 0, 1}})
-}
-
-// tryCalls makes all system calls in the map calls and prints the name and the result of each.
-func tryCalls() {
-	for _, name := range slices.Sorted(maps.Keys(calls)) {
-		err := calls[name].do()
-		var errno syscall.Errno
-		switch {
-		case err == nil:
-			fmt.Println(name + ": ok")
-		case errors.As(err, &errno):
-			fmt.Println(name + ": " + unix.ErrnoName(errno))
-		default:
-			fmt.Println(name + ": " + err.Error())
-		}
-	}
 }
 
 // TestCallsAreFiltered checks the results of the system calls in the map calls. The filter itself must deny

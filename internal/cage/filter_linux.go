@@ -39,17 +39,13 @@ type test struct {
 const kind = 0xf
 
 // is returns a test that an argument equals val. isKind tests the type of a socket, which is argument 1.
-// isSet tests that an argument is not 0, and hasAny that it contains at least one of the bits.
+// isSet tests that the lower 32 bits of an argument are not 0, isUpperSet tests the upper 32 bits. hasAny
+// tests that an argument contains at least one of the bits.
 func is(arg, val uint32) test      { return test{cond: bpf.JumpEqual, arg: arg, val: val} }
 func isKind(val uint32) test       { return test{cond: bpf.JumpEqual, arg: 1, mask: kind, val: val} }
 func isSet(arg uint32) test        { return test{cond: bpf.JumpNotEqual, arg: arg} }
+func isUpperSet(arg uint32) test   { return test{cond: bpf.JumpNotEqual, arg: arg, high: true} }
 func hasAny(arg, bits uint32) test { return test{cond: bpf.JumpBitsSet, arg: arg, val: bits} }
-
-// upper returns the same test for the upper 32 bits of the argument.
-func (t test) upper() test {
-	t.high = true
-	return t
-}
 
 // arm is an action that a filter takes if all tests are true. Without tests, the action is always taken.
 type arm struct {
@@ -92,7 +88,11 @@ func assemble(rules []rule) ([]byte, error) {
 		bpf.RetConstant{Val: refuse(uint32(unix.ENOSYS))},
 	}
 	for _, r := range rules {
-		block := r.block()
+		var block []bpf.Instruction // runs for the rule's system call
+		for _, a := range r.arms {
+			block = append(block, a.code()...)
+		}
+		block = append(block, bpf.RetConstant{Val: allow})
 		program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(r.call), SkipTrue: uint8(len(block))}) //nolint:gosec // blocks are short, and Assemble rejects a jump that is too long
 		program = append(program, block...)
 	}
@@ -105,15 +105,6 @@ func assemble(rules []rule) ([]byte, error) {
 
 // x32 is the bit that is set in the numbers of all x32 calls and of no other calls.
 const x32 = 0x40000000
-
-// block returns the code that runs for the rule's system call.
-func (r rule) block() []bpf.Instruction {
-	var out []bpf.Instruction
-	for _, a := range r.arms {
-		out = append(out, a.code()...)
-	}
-	return append(out, bpf.RetConstant{Val: allow})
-}
 
 // code returns instructions that check the tests in order and then take the action. The first test that
 // fails skips the other tests and the action.

@@ -139,7 +139,7 @@ func processRules(o filterOptions) []rule {
 		on(unix.SYS_CONNECT, when(connect)),
 		on(unix.SYS_LISTEN, when(connect)),
 		on(unix.SYS_PRLIMIT64, // that limit is the cage's mark
-			when(denied, is(1, unix.RLIMIT_RTTIME), isSet(2)), when(denied, is(1, unix.RLIMIT_RTTIME), isSet(2).upper()), when(foreign, isSet(0))),
+			when(denied, is(1, unix.RLIMIT_RTTIME), isSet(2)), when(denied, is(1, unix.RLIMIT_RTTIME), isUpperSet(2)), when(foreign, isSet(0))),
 		// A process group may contain processes outside of the cage, such as the shell that ran "raymond cage".
 		on(unix.SYS_SETPRIORITY, when(allow, is(0, unix.PRIO_PROCESS), is(1, 0)), when(foreign, is(0, unix.PRIO_PROCESS)), when(denied)),
 		on(unix.SYS_IOPRIO_SET, when(allow, is(0, ioprioProcess), is(1, 0)), when(denied)),

@@ -21,10 +21,7 @@ type kernel struct {
 }
 
 // currentKernel returns the features of the running kernel. It probes them only once.
-var currentKernel = sync.OnceValue(probe)
-
-// probe finds out which features the running kernel has.
-func probe() kernel {
+var currentKernel = sync.OnceValue(func() kernel {
 	var k kernel
 	if version, err := landlock.LandlockGetABIVersion(); err == nil {
 		k.landlock = version
@@ -32,7 +29,7 @@ func probe() kernel {
 	k.filters = hasAction(unix.SECCOMP_RET_ERRNO)
 	k.hasWarden = k.filters && hasAction(unix.SECCOMP_RET_USER_NOTIF) && canDuplicateDescriptors()
 	return k
-}
+})
 
 // hasAction reports whether the kernel's seccomp supports an action.
 func hasAction(action uint32) bool {
@@ -61,10 +58,7 @@ func canDuplicateDescriptors() bool {
 	// If its ptrace_scope is above 1, Yama forbids duplicating and reading even for child processes. The
 	// attempt above doesn't show that, because a process may always access itself.
 	scope, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
-	if err == nil && strings.TrimSpace(string(scope)) > "1" {
-		return false
-	}
-	return true
+	return err != nil || strings.TrimSpace(string(scope)) <= "1"
 }
 
 // The rights that each version of Landlock's ABI added, by version.

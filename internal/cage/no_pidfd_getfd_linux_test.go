@@ -28,39 +28,35 @@ func init() {
 		return
 	}
 	if os.Getenv("RAYMOND_CAGE") == "" {
-		goBlind()
+		// Forbid pidfd_getfd for this process, as Docker's seccomp profile does, and run the test binary again
+		// in a cage.
+		runtime.LockOSThread()
+		denied, err := assemble(refuseAll(uint32(unix.EPERM), unix.SYS_PIDFD_GETFD))
+		if err == nil {
+			_, err = (&entry.Plan{Filter: denied}).Apply()
+		}
+		// Execute the program again, so that the filter applies to all of its threads.
+		if err == nil && os.Getenv("RAYMOND_TEST_AGAIN") == "" {
+			err = syscall.Exec("/proc/self/exe", os.Args, append(os.Environ(), "RAYMOND_TEST_AGAIN=1"))
+		}
+		c := New(Policy{Network: Network{IsOpen: os.Getenv("RAYMOND_TEST_OPEN") != ""}, Writable: []string{"/"}})
+		for _, l := range Gaps(c.policy) {
+			if l.IsWarning {
+				fmt.Printf("lacks %v %v\n", l.IsMajor, l.Hint == ptraceHint)
+			}
+		}
+		if err == nil {
+			_, err = c.Supervise(Command{Path: "/proc/self/exe", Args: os.Args, Env: append(os.Environ(), "RAYMOND_CAGE=1")})
+		}
+		if err != nil {
+			fmt.Println(err)
+		}
+		os.Exit(0)
 	}
 	_, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	fd, socketErr := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	connectErr := unix.Connect(fd, &unix.SockaddrUnix{Name: socket})
 	fmt.Println("pair", err, "unix", socketErr, "reached", connectErr == nil)
-	os.Exit(0)
-}
-
-// goBlind forbids pidfd_getfd for this process, as Docker's seccomp profile does, and runs the test
-// binary again in a cage.
-func goBlind() {
-	runtime.LockOSThread()
-	denied, err := assemble(refuseAll(uint32(unix.EPERM), unix.SYS_PIDFD_GETFD))
-	if err == nil {
-		_, err = (&entry.Plan{Filter: denied}).Apply()
-	}
-	// Execute the program again, so that the filter applies to all of its threads.
-	if err == nil && os.Getenv("RAYMOND_TEST_AGAIN") == "" {
-		err = syscall.Exec("/proc/self/exe", os.Args, append(os.Environ(), "RAYMOND_TEST_AGAIN=1"))
-	}
-	c := New(Policy{Network: Network{IsOpen: os.Getenv("RAYMOND_TEST_OPEN") != ""}, Writable: []string{"/"}})
-	for _, l := range Gaps(c.policy) {
-		if l.IsWarning {
-			fmt.Printf("lacks %v %v\n", l.IsMajor, l.Hint == ptraceHint)
-		}
-	}
-	if err == nil {
-		_, err = c.Supervise(Command{Path: "/proc/self/exe", Args: os.Args, Env: append(os.Environ(), "RAYMOND_CAGE=1")})
-	}
-	if err != nil {
-		fmt.Println(err)
-	}
 	os.Exit(0)
 }
 

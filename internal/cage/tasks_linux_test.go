@@ -48,32 +48,29 @@ git init -q --bare ../bare.git; git push -q ../bare.git HEAD:main; git clone -q 
 git rev-parse HEAD | grep -qx "$(git -C ../clone rev-parse HEAD)"; git worktree remove ../tree`},
 }
 
-// TestEverydayTasksWork checks that everyday tasks work in a cage, with each kind of network.
+// TestEverydayTasksWork checks that everyday tasks work in a cage with the same policy as an agent's, with each
+// kind of network.
 func TestEverydayTasksWork(t *testing.T) {
+	output, err := exec.Command("go", "env", "GOCACHE").Output()
+	assert.NilError(t, err)
+	cache := strings.TrimSpace(string(output))
+	assert.NilError(t, os.MkdirAll(cache, 0o700))
 	for name, network := range map[string]cage.Network{"open": open, "none": {OnRefused: func(target string) { t.Errorf("refused: got %s, want nothing", target) }}} {
 		for _, w := range everydayTasks {
-			t.Run(name+"/"+w.name, func(t *testing.T) { w.do(t, network) })
+			t.Run(name+"/"+w.name, func(t *testing.T) {
+				for _, program := range w.needs {
+					_, err := exec.LookPath(program)
+					assert.NilError(t, err, "%v; this test needs Go, Node and: apt-get install python3 python3-venv make gcc util-linux openssh-client procps ncurses-bin", err)
+				}
+				dir := t.TempDir()
+				assert.NilError(t, os.Mkdir(filepath.Join(dir, "tmp"), 0o700))
+				t.Setenv("TMPDIR", filepath.Join(dir, "tmp"))
+				p := cage.Policy{Network: network, Writable: append([]string{dir, cache}, devices...)}
+				got := runCaged(t, p, "bash", "-c", "set -e\ncd "+dir+"\n"+w.script+"\necho all done")
+				assert.Check(t, strings.HasSuffix(got, "all done\n"), "%s\ngot %s\nwant all of it done", w.script, got)
+			})
 		}
 	}
-}
-
-// do runs the task in a cage with the same policy as an agent's.
-func (w task) do(t *testing.T, network cage.Network) {
-	t.Helper()
-	for _, program := range w.needs {
-		_, err := exec.LookPath(program)
-		assert.NilError(t, err, "%v; this test needs Go, Node and: apt-get install python3 python3-venv make gcc util-linux openssh-client procps ncurses-bin", err)
-	}
-	dir := t.TempDir()
-	cache, err := exec.Command("go", "env", "GOCACHE").Output()
-	assert.NilError(t, err)
-	for _, path := range []string{filepath.Join(dir, "tmp"), strings.TrimSpace(string(cache))} {
-		assert.NilError(t, os.MkdirAll(path, 0o700))
-	}
-	t.Setenv("TMPDIR", filepath.Join(dir, "tmp"))
-	p := cage.Policy{Network: network, Writable: append([]string{dir, strings.TrimSpace(string(cache))}, devices...)}
-	got := runCaged(t, p, "bash", "-c", "set -e\ncd "+dir+"\n"+w.script+"\necho all done")
-	assert.Check(t, strings.HasSuffix(got, "all done\n"), "%s\ngot %s\nwant all of it done", w.script, got)
 }
 
 // devices are the devices to which agents may write.
