@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -64,12 +65,7 @@ var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
 // Presets returns the sorted names of the presets.
 func Presets() []string {
-	var names []string
-	for name := range presets {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(presets))
 }
 
 // Parse parses the value of the input network: "open", "none", or a list of hosts separated by spaces,

@@ -291,28 +291,6 @@ func TestJobProxyIsUsed(t *testing.T) {
 	}
 }
 
-// echo starts a server that returns a client's data after the client has closed its sending half.
-func echo(t *testing.T) net.Listener {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	assert.NilError(t, err)
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				text, _ := io.ReadAll(conn)
-				fmt.Fprintf(conn, "got %s", text)
-			}()
-		}
-	}()
-	return listener
-}
-
 // openTunnel requests a tunnel to a server and sends data without waiting for the proxy's response.
 func openTunnel(t *testing.T, p *Proxy, to string) (*net.TCPConn, *bufio.Reader) {
 	t.Helper()
@@ -355,7 +333,23 @@ func TestServersEndTunnels(t *testing.T) {
 // still arrives after a client has closed its sending half.
 func TestCloseEndsTunnels(t *testing.T) {
 	goroutines := runtime.NumGoroutine()
-	server := echo(t)
+	// The server returns a client's data after the client has closed its sending half.
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	defer server.Close()
+	go func() {
+		for {
+			conn, err := server.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				text, _ := io.ReadAll(conn)
+				fmt.Fprintf(conn, "got %s", text)
+			}()
+		}
+	}()
 	p := proxyTo(t, server)
 	conn, reader := openTunnel(t, p, server.Addr().String())
 	io.WriteString(conn, "late")
@@ -374,7 +368,7 @@ func TestCloseEndsTunnels(t *testing.T) {
 	case <-time.After(hang):
 		t.Fatal("the proxy does not end")
 	}
-	_, err := reader.ReadByte()
+	_, err = reader.ReadByte()
 	assert.Check(t, err != nil, "the tunnel is still there")
 	conn.Close()
 	server.Close()
