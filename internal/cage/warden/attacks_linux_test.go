@@ -79,20 +79,15 @@ func sockaddr(target netip.AddrPort) (int, unix.Sockaddr) {
 	return unix.AF_INET6, &unix.SockaddrInet6{Port: int(target.Port()), Addr: target.Addr().As16()}
 }
 
-// connectIP connects a new socket to a target and returns the name of the errno.
-func connectIP(kind int, target string) string {
-	family, address := sockaddr(netip.MustParseAddrPort(target))
-	fd := newSocket(family, kind)
-	defer unix.Close(fd)
-	return errnoName(unix.Connect(fd, address))
-}
-
 // connectAll returns an attack that connects a socket of the given kind to each address in its arguments.
 func connectAll(kind int) func([]string) string {
 	return func(targets []string) string {
 		var result []string
 		for _, target := range targets {
-			result = append(result, connectIP(kind, target))
+			family, address := sockaddr(netip.MustParseAddrPort(target))
+			fd := newSocket(family, kind)
+			result = append(result, errnoName(unix.Connect(fd, address)))
+			unix.Close(fd)
 		}
 		return strings.Join(result, " ")
 	}

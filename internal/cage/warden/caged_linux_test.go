@@ -48,7 +48,6 @@ func TestMain(m *testing.M) {
 }
 
 // fail prints an error and ends the process.
-
 func fail(what string, err error) {
 	fmt.Fprintln(os.Stderr, what, err)
 	os.Exit(1)

@@ -309,7 +309,15 @@ func TestKilledCallersLeaveNothing(t *testing.T) {
 				checkLeaks(t)
 				i := start(t, t.TempDir(), Rules{IsOpen: true}, "hang", strconv.Itoa(maxConcurrent+20), target)
 				i.line()
-				waitBlocked(t, i.cmd.Process.Pid)
+				// Wait until the process has started all of its connects and the warden is executing the maximum
+				// number of them.
+				isBlocked := func() bool {
+					threads, _ := os.ReadDir("/proc/" + strconv.Itoa(i.cmd.Process.Pid) + "/task")
+					return len(threads) > maxConcurrent+20 && countDecisions() >= maxConcurrent
+				}
+				for deadline := time.Now().Add(hang); !isBlocked(); time.Sleep(pollInterval / 10) {
+					assert.Assert(t, time.Now().Before(deadline), "the attacker does not hang")
+				}
 				for range 10 { // give one more decision time to appear
 					time.Sleep(pollInterval / 10)
 					if got := countDecisions(); got > maxConcurrent {
@@ -337,18 +345,6 @@ func TestKilledCallersLeaveNothing(t *testing.T) {
 func countDecisions() int {
 	stacks := make([]byte, 4<<20)
 	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("(*warden).dial("))
-}
-
-// waitBlocked waits until a process has started all of its connects and the warden is executing the
-// maximum number of them.
-func waitBlocked(t *testing.T, process int) {
-	t.Helper()
-	for deadline := time.Now().Add(hang); time.Now().Before(deadline); time.Sleep(pollInterval / 10) {
-		if threads, _ := os.ReadDir("/proc/" + strconv.Itoa(process) + "/task"); len(threads) > maxConcurrent+20 && countDecisions() >= maxConcurrent {
-			return
-		}
-	}
-	t.Fatal("the attacker does not hang")
 }
 
 // TestForeignProcessesCantBeChanged checks that a caged process can't change the limits, priority or
