@@ -124,7 +124,15 @@ func FuzzText(f *testing.F) {
 		escaped := Escape(s)
 		assert.Check(t, !strings.ContainsFunc(escaped, func(r rune) bool { return !unicode.IsGraphic(r) }), "%q: got %q, want only graphic characters", s, escaped)
 		assert.Check(t, utf8.ValidString(escaped), "%q: got %q, want valid UTF-8", s, escaped)
-		checkHidden(t, s)
+		hidden := WithoutHidden(s)
+		for _, r := range hidden {
+			if IsInvisible(r) || unicode.IsControl(r) && r != '\n' && r != '\t' || strings.ContainsRune("\u200b\u200e\u202e\u2066\ufeff\u00ad\r\u2028", r) {
+				t.Errorf("%q: got %q, want it without %q", s, hidden, r)
+			}
+		}
+		assert.Check(t, !strings.Contains(hidden, "<!--"), "%q: got %q, want no comment", s, hidden)
+		assert.Check(t, utf8.ValidString(hidden), "%q: got %q, want valid UTF-8", s, hidden)
+		assert.Check(t, is.Equal(WithoutHidden(hidden), hidden), "%q: want the same as at first", s)
 		checkFence(t, s)
 		checkCuts(t, s)
 	})
@@ -142,20 +150,6 @@ func checkShown(t *testing.T, s, got, kept string, again func(string) string) {
 	if !utf8.ValidString(got) || again(got) != got {
 		t.Errorf("%q: got %q, and %q of that, want the same and valid UTF-8", s, got, again(got))
 	}
-}
-
-// checkHidden checks the guarantees of WithoutHidden.
-func checkHidden(t *testing.T, s string) {
-	t.Helper()
-	got := WithoutHidden(s)
-	for _, r := range got {
-		if IsInvisible(r) || unicode.IsControl(r) && r != '\n' && r != '\t' || strings.ContainsRune("\u200b\u200e\u202e\u2066\ufeff\u00ad\r\u2028", r) {
-			t.Errorf("%q: got %q, want it without %q", s, got, r)
-		}
-	}
-	assert.Check(t, !strings.Contains(got, "<!--"), "%q: got %q, want no comment", s, got)
-	assert.Check(t, utf8.ValidString(got), "%q: got %q, want valid UTF-8", s, got)
-	assert.Check(t, is.Equal(WithoutHidden(got), got), "%q: want the same as at first", s)
 }
 
 // checkFence checks that only the last line of Fence's result ends the code block.
