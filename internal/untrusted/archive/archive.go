@@ -60,8 +60,22 @@ func Open(r io.ReaderAt, size int64, lim Limits) (*zip.Reader, error) {
 		return nil, blame("", err)
 	}
 	b.left = math.MaxInt64 // no limit from here on
-	if err := check(z.File, lim); err != nil {
-		return nil, err
+	if len(z.File) > lim.Entries {
+		return nil, &Malformed{What: fmt.Sprintf("has %d entries, more than %d", len(z.File), lim.Entries)}
+	}
+	seen := names{}
+	var total uint64
+	for _, f := range z.File {
+		err := checkEntry(f, lim)
+		if err == nil {
+			err = seen.add(f.Name)
+		}
+		if total += f.UncompressedSize64; err == nil && total > uint64(lim.Total) {
+			err = errors.New("brings the archive over " + formatBytes(lim.Total))
+		}
+		if err != nil {
+			return nil, &Malformed{Entry: f.Name, What: err.Error()}
+		}
 	}
 	return z, checkRanges(z.File, size)
 }
@@ -94,28 +108,6 @@ func blame(entry string, err error) error {
 		return err
 	}
 	return &Malformed{Entry: entry, What: "can't be read: " + strings.TrimPrefix(err.Error(), "zip: ")}
-}
-
-// check returns a *Malformed if the archive's directory breaks a rule.
-func check(files []*zip.File, lim Limits) error {
-	if len(files) > lim.Entries {
-		return &Malformed{What: fmt.Sprintf("has %d entries, more than %d", len(files), lim.Entries)}
-	}
-	seen := names{}
-	var total uint64
-	for _, f := range files {
-		err := checkEntry(f, lim)
-		if err == nil {
-			err = seen.add(f.Name)
-		}
-		if total += f.UncompressedSize64; err == nil && total > uint64(lim.Total) {
-			err = errors.New("brings the archive over " + formatBytes(lim.Total))
-		}
-		if err != nil {
-			return &Malformed{Entry: f.Name, What: err.Error()}
-		}
-	}
-	return nil
 }
 
 // checkEntry returns an error if an entry in the archive's directory breaks a rule.
