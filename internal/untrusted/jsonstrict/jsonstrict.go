@@ -44,8 +44,21 @@ func DecodeVersion(data []byte, to any, schema int) error {
 	if err := check(data); err != nil {
 		return err
 	}
-	if err := checkSchema(data, schema); err != nil {
-		return err
+	if bytes.TrimSpace(data)[0] != '{' {
+		return &Error{What: "is not a JSON object"}
+	}
+	var head struct {
+		Schema jsontext.Value `json:"schema"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return errorOf(err)
+	}
+	found, err := strconv.Atoi(string(head.Schema))
+	switch {
+	case head.Schema.Kind() != '0':
+		return &Error{"schema", "is missing or not a number"}
+	case err != nil || found != schema:
+		return &Error{"schema", fmt.Sprintf("is %.20s, want %d: another version of this program wrote it", head.Schema, schema)}
 	}
 	return unmarshal(data, to)
 }
@@ -93,27 +106,6 @@ func check(data []byte) error {
 		}
 		return nil
 	}
-}
-
-// checkSchema returns an error if the field schema differs from want, whatever other errors the object has.
-func checkSchema(data []byte, want int) error {
-	if bytes.TrimSpace(data)[0] != '{' {
-		return &Error{What: "is not a JSON object"}
-	}
-	var head struct {
-		Schema jsontext.Value `json:"schema"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return errorOf(err)
-	}
-	schema, err := strconv.Atoi(string(head.Schema))
-	switch {
-	case head.Schema.Kind() != '0':
-		return &Error{"schema", "is missing or not a number"}
-	case err != nil || schema != want:
-		return &Error{"schema", fmt.Sprintf("is %.20s, want %d: another version of this program wrote it", head.Schema, want)}
-	}
-	return nil
 }
 
 // errorOf converts an error of the JSON library to an *Error. It returns nil if err is nil.
