@@ -14,21 +14,6 @@ import (
 	"unicode/utf8"
 )
 
-// addForms adds all forms of a text with at least MinLength bytes to known. The map's value is true for
-// encodings that programs break into lines.
-func addForms(known map[string]bool, text string) {
-	if len(text) < MinLength {
-		return
-	}
-	inHex := hex.EncodeToString([]byte(text))
-	encodings := append(base64Forms(text), inHex, strings.ToUpper(inHex))
-	for i, form := range append(encodings, append(escapedForms(text), text)...) {
-		if len(form) >= MinLength {
-			known[form] = known[form] || i < len(encodings)
-		}
-	}
-}
-
 // escapedForms returns a text as it appears in URLs, JSON, HTML and quoted strings in logs.
 func escapedForms(text string) []string {
 	query := url.QueryEscape(text)

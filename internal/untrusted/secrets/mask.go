@@ -8,6 +8,7 @@ package secrets
 import (
 	"cmp"
 	"encoding/binary"
+	"encoding/hex"
 	"maps"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ type Set struct {
 // line is ignored, and so are empty values.
 func New(values map[string]string) (*Set, []string) {
 	s := &Set{byStart: map[uint64][]string{}, starts: map[string]bool{}, pieces: map[string]bool{}}
-	known := map[string]bool{}
+	known := map[string]bool{} // all forms; the value is true for encodings that programs break into lines
 	var short []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		value := strings.TrimSpace(values[name])
@@ -51,7 +52,16 @@ func New(values map[string]string) (*Set, []string) {
 			short = append(short, name)
 		}
 		for _, text := range append(lines, value) {
-			addForms(known, text)
+			if len(text) < MinLength {
+				continue
+			}
+			inHex := hex.EncodeToString([]byte(text))
+			encodings := append(base64Forms(text), inHex, strings.ToUpper(inHex))
+			for i, form := range append(encodings, append(escapedForms(text), text)...) {
+				if len(form) >= MinLength {
+					known[form] = known[form] || i < len(encodings)
+				}
+			}
 			s.lines = append(s.lines, wrappedLines(text)...)
 		}
 	}
