@@ -59,9 +59,18 @@ func replay(ev Evidence, f *findings) *walk {
 
 // take updates the walk for one event, and reports the event if it cannot occur at this point.
 func (w *walk) take(e state.Event) {
+	// A fork must be followed by the agent_started of its agent. Only the first agent starts without a fork.
+	fork := w.fork
+	w.fork = nil
 	started, ok := e.Body.(*state.AgentStarted)
-	if ok || w.fork != nil {
-		w.start(e, started)
+	if fork != nil && (!ok || started.Parent != fork.Agent || fork.Body.(*state.Transition).Target != e.State) {
+		w.f.add("P-3", "event %d, the fork of %s: its agent was not started", fork.Seq, fork.Agent)
+	}
+	if ok {
+		if w.agents[e.Agent] != nil || fork == nil && (started.Parent != "" || len(w.agents) > 0) {
+			w.f.add("P-3", "event %d: no fork created the agent %s, or it is started twice", e.Seq, e.Agent)
+		}
+		w.agents[e.Agent] = &walker{at: e.State}
 	}
 	switch b := e.Body.(type) {
 	case *state.RunStarted:
@@ -78,24 +87,6 @@ func (w *walk) take(e state.Event) {
 	default:
 		w.ofAgent(e)
 	}
-}
-
-// start checks the event that follows a fork, which must be agent_started, and adds the new agent to the
-// walk. It also checks an agent_started that follows no fork. b is the body of e, or nil if e is not an
-// agent_started.
-func (w *walk) start(e state.Event, b *state.AgentStarted) {
-	fork := w.fork
-	w.fork = nil
-	if b == nil || fork != nil && (b.Parent != fork.Agent || fork.Body.(*state.Transition).Target != e.State) {
-		w.f.add("P-3", "event %d, the fork of %s: its agent was not started", fork.Seq, fork.Agent)
-	}
-	if b == nil {
-		return
-	}
-	if w.agents[e.Agent] != nil || fork == nil && (b.Parent != "" || len(w.agents) > 0) {
-		w.f.add("P-3", "event %d: no fork created the agent %s, or it is started twice", e.Seq, e.Agent)
-	}
-	w.agents[e.Agent] = &walker{at: e.State}
 }
 
 // wrong reports that the event e contradicts the earlier events about the agent a. It reports nothing if
