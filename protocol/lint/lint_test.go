@@ -17,33 +17,26 @@ import (
 	"github.com/raymond-action/raymond-action/protocol/lint"
 )
 
-// scope returns a file system with the workflow in files, and the options that the other files set.
-func scope(files map[string]string) (fstest.MapFS, lint.Options) {
-	fsys, settings := fstest.MapFS{}, map[string]string{}
-	for name, text := range files {
-		target, isLink := strings.CutPrefix(text, "LINK ")
-		switch {
-		case slices.Contains([]string{"entry", "platform", "meta", "agent", "loop"}, name):
-			settings[name] = strings.TrimSpace(text)
-		case isLink:
-			fsys[name] = &fstest.MapFile{Data: []byte(strings.TrimSpace(target)), Mode: fs.ModeSymlink}
-		default:
-			fsys[name] = &fstest.MapFile{Data: goldentest.Bytes(text)}
-		}
-	}
-	_, isLoop := settings["loop"]
-	return fsys, lint.Options{
-		LoadOptions: protocol.LoadOptions{Entry: settings["entry"], Platform: protocol.Platform(settings["platform"])},
-		Meta:        strings.Fields(settings["meta"]), Backend: settings["agent"], Loop: isLoop,
-	}
-}
-
-// TestFindings compares the findings in folders of states with golden files. The platform "unix
-// windows" means both. Every problem that prevents a run from starting must be an error of lint.
+// TestFindings compares the findings in folders of states with golden files. The files entry, platform,
+// meta, agent and loop set options; the platform "unix windows" means both. Every problem that prevents a run from starting must be an error of lint.
 func TestFindings(t *testing.T) {
 	goldentest.Each(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) (text string) {
-		fsys, o := scope(files)
-		platforms := strings.Fields(string(o.Platform))
+		fsys, settings := fstest.MapFS{}, map[string]string{}
+		for name, content := range files {
+			target, isLink := strings.CutPrefix(content, "LINK ")
+			switch {
+			case slices.Contains([]string{"entry", "platform", "meta", "agent", "loop"}, name):
+				settings[name] = strings.TrimSpace(content)
+			case isLink:
+				fsys[name] = &fstest.MapFile{Data: []byte(strings.TrimSpace(target)), Mode: fs.ModeSymlink}
+			default:
+				fsys[name] = &fstest.MapFile{Data: goldentest.Bytes(content)}
+			}
+		}
+		o := lint.Options{Meta: strings.Fields(settings["meta"]), Backend: settings["agent"]}
+		o.Entry = settings["entry"]
+		_, o.Loop = settings["loop"]
+		platforms := strings.Fields(settings["platform"])
 		for _, p := range append(platforms, "unix")[:max(1, len(platforms))] {
 			if o.Platform = protocol.Platform(p); len(platforms) > 1 {
 				text += "on " + p + "\n"

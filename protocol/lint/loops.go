@@ -75,25 +75,20 @@ func (l *linter) checkLoops() {
 		waits := func(e protocol.Exit) bool { return e.Delay != "" && loop[l.successor(e)] }
 		names := slices.Sorted(maps.Keys(loop))
 		if len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return slices.ContainsFunc(l.chart.Exits(n), waits) }) {
-			l.warnEndless(name, names)
+			message := "this state leads only to itself: the loop has no way out"
+			if len(names) > 1 {
+				message = fmt.Sprintf("%s lead only to each other: the loop has no way out", protocol.QuoteAll(names))
+			}
+			var pos protocol.Pos
+			for _, e := range slices.Backward(l.chart.Exits(name)) {
+				if loop[l.successor(e)] {
+					pos = e.Pos
+				}
+			}
+			l.warn(checkedState{l.chart.Analysis(name)}, pos, protocol.Problem{Code: "endless", Message: message,
+				Hint: "let one of its states end with <result>; otherwise only a limit of the run ends it"})
 		}
 	}
-}
-
-// warnEndless adds a warning about a loop that no path leaves.
-func (l *linter) warnEndless(name string, loop []string) {
-	message := "this state leads only to itself: the loop has no way out"
-	if len(loop) > 1 {
-		message = fmt.Sprintf("%s lead only to each other: the loop has no way out", protocol.QuoteAll(loop))
-	}
-	var pos protocol.Pos
-	for _, e := range slices.Backward(l.chart.Exits(name)) {
-		if slices.Contains(loop, l.successor(e)) {
-			pos = e.Pos
-		}
-	}
-	l.warn(checkedState{l.chart.Analysis(name)}, pos, protocol.Problem{Code: "endless", Message: message,
-		Hint: "let one of its states end with <result>; otherwise only a limit of the run ends it"})
 }
 
 // successor returns the state in which the agent itself continues after an exit, or "" if it
