@@ -113,28 +113,23 @@ func (c *check) repeats() bool {
 // isTyped reports whether the value has a type that the keyword type allows. If it doesn't, isTyped
 // records a failure.
 func (c *check) isTyped() bool {
-	wanted, got := typesOf(c.object["type"]), typeOf(c.value)
+	named, ok := c.object["type"].([]any)
+	if !ok {
+		named = []any{c.object["type"]}
+	}
+	var wanted []string // in the order in which messages list the types
+	for _, t := range []string{"null", "boolean", "number", "integer", "string", "array", "object"} {
+		if slices.Contains(named, any(t)) {
+			wanted = append(wanted, t)
+		}
+	}
+	got := typeOf(c.value)
 	n, ok := c.value.(float64)
 	if wanted == nil || slices.Contains(wanted, got) || ok && slices.Contains(wanted, "integer") && n == math.Trunc(n) {
 		return true
 	}
 	c.fail("/type", "got %s, want %s", got, strings.Join(wanted, " or "))
 	return false
-}
-
-// typesOf returns the types that the keyword type names, in the order in which messages list them.
-func typesOf(value any) []string {
-	named, ok := value.([]any)
-	if !ok {
-		named = []any{value}
-	}
-	var types []string
-	for _, t := range []string{"null", "boolean", "number", "integer", "string", "array", "object"} {
-		if slices.Contains(named, any(t)) {
-			types = append(types, t)
-		}
-	}
-	return types
 }
 
 // typeOf returns the JSON type of a decoded value.
