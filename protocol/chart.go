@@ -1,6 +1,9 @@
 package protocol
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Chart is the graph of a workflow: it shows which states can follow each state, and by which
 // transitions.
@@ -36,7 +39,16 @@ func (c *Chart) From(states ...string) []string {
 		for _, e := range c.readings[name].exits {
 			queue = append(queue, e.Target.State, e.Next.State)
 		}
-		for _, target := range c.w.states[name].mentionedStates() {
+		var named []string // the state names in the policy and the tags, as written
+		for _, r := range c.w.states[name].References {
+			named = append(named, r.Name)
+		}
+		for _, t := range c.w.states[name].tags {
+			for _, ref := range t.StateRefs() {
+				named = append(named, strings.TrimSpace(ref.State))
+			}
+		}
+		for _, target := range named {
 			files, _ := c.w.catalog.candidates(target) // several if the name is ambiguous
 			queue = append(queue, files...)
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"testing/fstest"
 
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
@@ -14,8 +13,7 @@ import (
 // model. Continued conversations are not included, nor are agent CLIs that are known only when the
 // workflow runs.
 func TestConversationStarts(t *testing.T) {
-	files := fstest.MapFS{}
-	for name, text := range map[string]string{
+	files := mapFS(map[string]string{
 		"A.md": "<goto>B.md</goto> <reset>C.md</reset> <function return=\"B.md\" agent=\"codex\" model=\"m\">D.md</function>",
 		"B.md": "---\nmodel: b\n---\n<fork next=\"B.md\">E.md</fork> <function return=\"B.md\" agent=\"{{x}}\">E.md</function>",
 		"C.md": "---\nagent: gemini\n---\n<function return=\"B.md\" model=\"n\">C.md</function>",
@@ -25,9 +23,7 @@ func TestConversationStarts(t *testing.T) {
 		"G.sh": "echo '<goto>H.md</goto>'",
 		"H.md": "<result>x</result>",
 		"I.md": "never reached <result>x</result>",
-	} {
-		files[name] = &fstest.MapFile{Data: []byte(text)}
-	}
+	})
 	w, problems := Load(files, LoadOptions{Entry: "A.md", Platform: Unix})
 	assert.Assert(t, is.Len(problems, 0))
 	for run, want := range map[string][]string{

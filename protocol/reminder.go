@@ -34,29 +34,25 @@ func (w *Workflow) Reminder(from string, problems []Problem) string {
 				slices.ContainsFunc(problems, func(p Problem) bool { return strings.Contains(p.Message, opening) })
 		}
 	}
-	b.WriteString("\n" + allowed.reminder(teach))
-	return b.String()
-}
-
-// reminder returns the sentences of a Reminder that list the tags which the policy allows. It
-// leaves out the verbs for which teach returns false.
-func (p *Transitions) reminder(teach func(Verb) bool) string {
-	tags := p.examples(teach)
-	if len(tags) == 0 {
-		return "Answer with exactly one transition tag; this state allows none.\n"
-	}
-	text := "Answer with exactly one tag, one of these:\n"
-	if p.AllowsManyForks() {
-		text = "Answer with exactly one tag, one of these, or with several <fork> tags that have the same next:\n"
-	}
-	list := strings.Join(tags, "\n") + "\n"
+	tags := allowed.examples(teach)
 	switch {
-	case !strings.Contains(list, placeholder):
-		return text + list
-	case p.Targets != nil:
-		return text + list + "STATE is one of " + strings.Join(p.Targets, ", ") + ".\n"
+	case len(tags) == 0:
+		b.WriteString("\nAnswer with exactly one transition tag; this state allows none.\n")
+	case allowed.AllowsManyForks():
+		b.WriteString("\nAnswer with exactly one tag, one of these, or with several <fork> tags that have the same next:\n")
+	default:
+		b.WriteString("\nAnswer with exactly one tag, one of these:\n")
 	}
-	return text + list + "STATE is the name of a state.\n"
+	for _, tag := range tags {
+		b.WriteString(tag + "\n")
+	}
+	switch isOpen := slices.ContainsFunc(tags, func(tag string) bool { return strings.Contains(tag, placeholder) }); {
+	case isOpen && allowed.Targets != nil:
+		fmt.Fprintf(&b, "STATE is one of %s.\n", strings.Join(allowed.Targets, ", "))
+	case isOpen:
+		b.WriteString("STATE is the name of a state.\n")
+	}
+	return b.String()
 }
 
 // placeholder is shown in place of a state name that the policy leaves open.
@@ -80,28 +76,19 @@ func (p *Transitions) examples(teach func(Verb) bool) []string {
 		return list
 	}
 	for _, v := range verbs {
-		for _, t := range shortExamples(v, p.Targets) {
-			add(t)
+		if v == Result || p.Targets == nil {
+			add((&Rule{}).example(v))
+			continue
+		}
+		for _, target := range p.Targets {
+			r := Rule{States: map[string]string{roleTarget: target}}
+			if !v.HasTarget() || requiredOf[v] != "" && len(p.Targets) == 1 {
+				r.States[roleNext], r.States[roleReturn] = target, target
+			}
+			add(r.example(v))
 		}
 	}
 	return list
-}
-
-// shortExamples returns the tags of one verb that the short form of a policy allows. If targets is
-// nil, every state is allowed.
-func shortExamples(v Verb, targets []string) []Tag {
-	if v == Result || targets == nil {
-		return []Tag{(&Rule{}).example(v)}
-	}
-	var tags []Tag
-	for _, target := range targets {
-		r := Rule{States: map[string]string{roleTarget: target}}
-		if !v.HasTarget() || requiredOf[v] != "" && len(targets) == 1 {
-			r.States[roleNext], r.States[roleReturn] = target, target
-		}
-		tags = append(tags, r.example(v))
-	}
-	return tags
 }
 
 // example returns a tag of one verb that matches the rule, with placeholders where the rule

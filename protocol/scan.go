@@ -31,18 +31,6 @@ func anyVerb(Verb) bool { return true }
 // others, and they also occur in prose.
 func olderVerb(v Verb) bool { return !v.MustBeNamed() }
 
-// scanFile returns the tags in the text of a state file. Without a policy, it skips an ask or a
-// join in angle brackets that is probably prose.
-func (s *State) scanFile() scanResult {
-	text := unescaped(s)
-	if s.Policy.Transitions.Restricted {
-		return scan(text, s.Policy.Transitions.CountsVerb)
-	}
-	found := pairUp(text, meantAsTags(tokensOf(text, anyVerb)))
-	found.tags = slices.DeleteFunc(found.tags, isProse)
-	return found
-}
-
 // isProse reports whether a tag is other XML that only looks like a join: a join has no
 // attributes, and its body is the name of one state.
 func isProse(t ParsedTag) bool {

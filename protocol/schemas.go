@@ -19,7 +19,7 @@ const (
 )
 
 // readSchema reads the key result_schema or input_schema. Its value is a schema, or the name of a
-// file in the workflow that contains one.
+// file in the workflow that contains one. The hash of such a file is recorded.
 func (v value) readSchema() {
 	text, name := "", v.name
 	if v.node.Kind == yaml.ScalarNode && v.node.ShortTag() != "!!bool" {
@@ -27,10 +27,28 @@ func (v value) readSchema() {
 		if !ok {
 			return
 		}
-		if text, ok = v.schemaIn(file); !ok {
+		if !strings.HasSuffix(strings.ToLower(file), ".json") || strings.ContainsAny(file, "/\\\x00") {
+			v.problem("schema", "%s is %s, not a schema and not the name of a .json file of the workflow", v.name, Quote(file))
 			return
 		}
-		name += " " + file
+		v.state.SchemaFiles = append(v.state.SchemaFiles, file)
+		scope := v.state.scope
+		entry, ok := scope.files[file]
+		switch {
+		case !ok:
+			v.problem("schema", "%s: there is no file %s beside the states", v.name, Quote(file)).Hint = DidYouMean(file, slices.Sorted(maps.Keys(scope.files)))
+			return
+		case !entry.Type().IsRegular():
+			v.problem("schema", "%s: %s is not a regular file", v.name, Quote(file))
+			return
+		}
+		data, err := ReadFile(scope.fsys, file)
+		if err != nil {
+			v.problem("schema", "%s: read %s: %v", v.name, Quote(file), err)
+			return
+		}
+		scope.schemas[file] = hashOf(data)
+		text, name = strings.TrimPrefix(string(data), byteOrderMark), name+" "+file
 	} else {
 		var tree any
 		err := v.node.Decode(&tree)
@@ -51,31 +69,4 @@ func (v value) readSchema() {
 	default:
 		policy.InputSchema = parsed
 	}
-}
-
-// schemaIn returns the text of a schema file in the workflow, and records the file's hash. If the
-// file can't be read, schemaIn adds a problem and ok is false.
-func (v value) schemaIn(name string) (text string, ok bool) {
-	if !strings.HasSuffix(strings.ToLower(name), ".json") || strings.ContainsAny(name, "/\\\x00") {
-		v.problem("schema", "%s is %s, not a schema and not the name of a .json file of the workflow", v.name, Quote(name))
-		return "", false
-	}
-	v.state.SchemaFiles = append(v.state.SchemaFiles, name)
-	scope := v.state.scope
-	entry, ok := scope.files[name]
-	switch {
-	case !ok:
-		v.problem("schema", "%s: there is no file %s beside the states", v.name, Quote(name)).Hint = DidYouMean(name, slices.Sorted(maps.Keys(scope.files)))
-		return "", false
-	case !entry.Type().IsRegular():
-		v.problem("schema", "%s: %s is not a regular file", v.name, Quote(name))
-		return "", false
-	}
-	data, err := ReadFile(scope.fsys, name)
-	if err != nil {
-		v.problem("schema", "%s: read %s: %v", v.name, Quote(name), err)
-		return "", false
-	}
-	scope.schemas[name] = hashOf(data)
-	return strings.TrimPrefix(string(data), byteOrderMark), true
 }

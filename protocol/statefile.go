@@ -165,7 +165,14 @@ func looksOpen(text string) bool {
 // findTags sets the state's tags to the tags in the body. It skips comments in a script, because
 // they are not part of the script's output.
 func (s *State) findTags() {
-	lines, found := strings.Split(s.Body, "\n"), s.scanFile().tags
+	lines, text := strings.Split(s.Body, "\n"), unescaped(s)
+	var found []ParsedTag
+	if p := &s.Policy.Transitions; p.Restricted {
+		found = scan(text, p.CountsVerb).tags
+	} else {
+		// Without a policy, an ask or a join in angle brackets that is probably prose is no tag.
+		found = slices.DeleteFunc(pairUp(text, meantAsTags(tokensOf(text, anyVerb))).tags, isProse)
+	}
 	if s.Kind == Prompt {
 		markCode(s.Body, found)
 	}
@@ -186,20 +193,6 @@ func (s *State) isComment(line string) bool {
 	_, ext := splitName(s.Name)
 	_, ok := commentIn(line, ext)
 	return ok && s.Kind == Script
-}
-
-// mentionedStates returns the state names in the policy and the tags, as written.
-func (s *State) mentionedStates() []string {
-	var names []string
-	for _, r := range s.References {
-		names = append(names, r.Name)
-	}
-	for _, t := range s.tags {
-		for _, ref := range t.StateRefs() {
-			names = append(names, strings.TrimSpace(ref.State))
-		}
-	}
-	return names
 }
 
 // unescaped returns the body without the escape characters that a shell needs inside a tag. Each

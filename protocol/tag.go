@@ -83,7 +83,21 @@ type pair struct{ open, end int }
 // match pairs openings with closings. The pairs are in the order of the openings. Tokens inside a
 // result or an ask are skipped, because they are plain text.
 func match(tokens []token) (pairs []pair) {
-	closing := balance(tokens)
+	// closing contains, for each opening of a result or an ask, the index of its closing. It contains 0 for
+	// every other token, and for an opening that is never closed.
+	closing := make([]int, len(tokens))
+	openOf := map[Verb][]int{}
+	for i, t := range tokens {
+		open := openOf[t.verb]
+		switch {
+		case !t.verb.quotes():
+		case !t.closes:
+			openOf[t.verb] = append(open, i)
+		case len(open) > 0:
+			closing[open[len(open)-1]] = i
+			openOf[t.verb] = open[:len(open)-1]
+		}
+	}
 	open := map[Verb]int{} // indices of the last openings, by verb; result and ask are never in it
 	for i := 0; i < len(tokens); i++ {
 		t := tokens[i]
@@ -102,25 +116,6 @@ func match(tokens []token) (pairs []pair) {
 	}
 	slices.SortFunc(pairs, func(a, b pair) int { return a.open - b.open })
 	return pairs
-}
-
-// balance returns, for each opening of a result or an ask, the index of its closing. The result is
-// 0 for every other token, and for an opening that is never closed.
-func balance(tokens []token) []int {
-	closing := make([]int, len(tokens))
-	openOf := map[Verb][]int{}
-	for i, t := range tokens {
-		open := openOf[t.verb]
-		switch {
-		case !t.verb.quotes():
-		case !t.closes:
-			openOf[t.verb] = append(open, i)
-		case len(open) > 0:
-			closing[open[len(open)-1]] = i
-			openOf[t.verb] = open[:len(open)-1]
-		}
-	}
-	return closing
 }
 
 // The roles that a state may have in a tag or a policy.

@@ -44,9 +44,26 @@ func filesOf(r io.ReaderAt, size int64) (fs.FS, error) {
 	z.File = slices.DeleteFunc(slices.Clone(z.File), func(f *zip.File) bool {
 		return f.Mode().IsDir() || strings.HasPrefix(f.Name, "__MACOSX/") || path.Base(f.Name) == ".DS_Store"
 	})
-	folder, err := layout(z.File)
-	if err != nil {
-		return nil, err
+	if len(z.File) == 0 {
+		return nil, errors.New("the archive is empty")
+	}
+	// folder is the top-level folder that contains all files, with a slash at its end, or "" if all files are
+	// at the top.
+	folder, _ := path.Split(z.File[0].Name)
+	for i, f := range z.File {
+		dir, _ := path.Split(f.Name)
+		why := ""
+		switch {
+		case i == maxEntries:
+			why = fmt.Sprintf("exceeds the limit of %d files", maxEntries)
+		case strings.Count(dir, "/") > 1:
+			why = "is nested too deeply: files must be at the top or in one folder"
+		case dir != folder:
+			why = fmt.Sprintf("is not in the same folder as %s: all files must be at the top or in one folder", Quote(z.File[0].Name))
+		}
+		if why != "" {
+			return nil, fmt.Errorf("entry %s of the archive %s", Quote(f.Name), why)
+		}
 	}
 	// Read each file once now, so that no later read finds a file that is broken or larger than it claims.
 	for _, f := range z.File {
@@ -56,30 +73,4 @@ func filesOf(r io.ReaderAt, size int64) (fs.FS, error) {
 		f.SetMode(f.Mode().Perm()&^0o222 | 0o444)
 	}
 	return fs.Sub(z, path.Clean(folder))
-}
-
-// layout returns the top-level folder that contains all files, with a slash at its end, or "" if
-// all files are at the top. It returns an error if there are no files or too many, or if they are
-// not all in the same folder.
-func layout(files []*zip.File) (string, error) {
-	if len(files) == 0 {
-		return "", errors.New("the archive is empty")
-	}
-	folder, _ := path.Split(files[0].Name)
-	for i, f := range files {
-		dir, _ := path.Split(f.Name)
-		why := ""
-		switch {
-		case i == maxEntries:
-			why = fmt.Sprintf("exceeds the limit of %d files", maxEntries)
-		case strings.Count(dir, "/") > 1:
-			why = "is nested too deeply: files must be at the top or in one folder"
-		case dir != folder:
-			why = fmt.Sprintf("is not in the same folder as %s: all files must be at the top or in one folder", Quote(files[0].Name))
-		}
-		if why != "" {
-			return "", fmt.Errorf("entry %s of the archive %s", Quote(f.Name), why)
-		}
-	}
-	return folder, nil
 }
