@@ -110,22 +110,13 @@ func AwaitExec(conn *os.File) (listener *os.File, err error) {
 		case data[0] == answerFailure && n >= 5:
 			return listener, &Failure{What: string(data[5:n]), Errno: syscall.Errno(binary.LittleEndian.Uint32(data[1:]))}
 		default:
-			if fd := firstRight(rights[:oobn]); fd >= 0 {
-				listener = os.NewFile(uintptr(fd), "listener")
+			messages, err := unix.ParseSocketControlMessage(rights[:oobn])
+			if err != nil || len(messages) == 0 {
+				continue
+			}
+			if fds, err := unix.ParseUnixRights(&messages[0]); err == nil && len(fds) > 0 {
+				listener = os.NewFile(uintptr(fds[0]), "listener")
 			}
 		}
 	}
-}
-
-// firstRight returns the first descriptor in a control message. It returns -1 if the message contains none.
-func firstRight(oob []byte) int {
-	messages, err := unix.ParseSocketControlMessage(oob)
-	if err != nil || len(messages) == 0 {
-		return -1
-	}
-	fds, err := unix.ParseUnixRights(&messages[0])
-	if err != nil || len(fds) == 0 {
-		return -1
-	}
-	return fds[0]
 }
