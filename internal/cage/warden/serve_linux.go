@@ -2,7 +2,6 @@ package warden
 
 import (
 	"context"
-	"errors"
 	"os"
 	"sync"
 	"time"
@@ -30,12 +29,16 @@ func Serve(ctx context.Context, listener *os.File, rules Rules) {
 	w := &warden{listener: int(listener.Fd()), rules: rules}
 	slots := make(chan struct{}, maxConcurrent)
 	for ctx.Err() == nil {
-		c, err := w.next()
+		ready := []unix.PollFd{{Fd: int32(w.listener), Events: unix.POLLIN}}
+		n, err := unix.Poll(ready, int(pollInterval/time.Millisecond))
 		switch {
-		case errors.Is(err, errNoProcess):
+		case err != nil || n == 0: // a signal interrupted the wait, or no call arrived in time
+			continue
+		case ready[0].Revents&unix.POLLIN == 0: // POLLHUP, or another event that means that the listener can't be used
 			return
-		// The caller was killed, or no call arrived in time.
-		case err != nil:
+		}
+		c, err := receive(w.listener)
+		if err != nil { // the caller was killed
 			continue
 		}
 		select {
@@ -56,26 +59,6 @@ type warden struct {
 	rules     Rules
 	lock      sync.Mutex      // guards listening
 	listening map[uint64]bool // cookies of the sockets on which processes in the cage listen
-}
-
-var (
-	errNoProcess = errors.New("no process has the filter any more")
-	errNoCall    = errors.New("no call is pending")
-)
-
-// next waits for a call, for at most pollInterval. It returns errNoCall if none arrived in time.
-func (w *warden) next() (call, error) {
-	ready := []unix.PollFd{{Fd: int32(w.listener), Events: unix.POLLIN}}
-	n, err := unix.Poll(ready, int(pollInterval/time.Millisecond))
-	switch {
-	case err != nil:
-		return call{}, err
-	case n == 0:
-		return call{}, errNoCall
-	case ready[0].Revents&unix.POLLIN == 0: // POLLHUP, or another event that means that the listener can't be used
-		return call{}, errNoProcess
-	}
-	return receive(w.listener)
 }
 
 // verdict is the warden's response to a call.

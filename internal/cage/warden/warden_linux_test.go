@@ -244,9 +244,8 @@ func TestOwnServersAreReachable(t *testing.T) {
 		{"own [::1]:0 ::1 ::", "ok ok"},
 		{"own [::]:0 ::1 127.0.0.1", "ok ok"},
 	} {
-		if result, _ := attack(t, t.TempDir(), Rules{}, strings.Fields(c.attack)...); result != c.want {
-			t.Errorf("%s: got %s, want %s", c.attack, result, c.want)
-		}
+		result, _ := attack(t, t.TempDir(), Rules{}, strings.Fields(c.attack)...)
+		assert.Check(t, is.Equal(result, c.want), c.attack)
 	}
 }
 
@@ -279,9 +278,8 @@ func TestOpenNetworkReachesAddresses(t *testing.T) {
 
 func TestManyConcurrentConnects(t *testing.T) {
 	checkLeaks(t)
-	if result, _ := attack(t, t.TempDir(), Rules{}, "many"); result != "map[hello:200]" {
-		t.Errorf("got %s", result)
-	}
+	result, _ := attack(t, t.TempDir(), Rules{}, "many")
+	assert.Check(t, is.Equal(result, "map[hello:200]"))
 }
 
 // TestCallersGetTheKernelsErrors checks that callers get the kernel's own errors when the warden
@@ -364,13 +362,11 @@ func TestForeignProcessesCantBeChanged(t *testing.T) {
 		tests[bystander.Process.Pid] = "ok" + refused
 	}
 	for process, want := range tests {
-		if result, _ := attack(t, t.TempDir(), Rules{IsOpen: true}, "change", strconv.Itoa(process)); result != want {
-			t.Errorf("%d: got %s, want %s", process, result, want)
-		}
+		result, _ := attack(t, t.TempDir(), Rules{IsOpen: true}, "change", strconv.Itoa(process))
+		assert.Check(t, is.Equal(result, want), "process %d", process)
 	}
-	if result, _ := attack(t, t.TempDir(), Rules{}, "changeself"); result != "ok ok ok ok ok" {
-		t.Errorf("own child: got %s", result)
-	}
+	result, _ := attack(t, t.TempDir(), Rules{}, "changeself")
+	assert.Check(t, is.Equal(result, "ok ok ok ok ok"), "own child")
 }
 
 // TestProcessOfThread checks how the process of a thread is found. The warden needs this before Linux 6.9.
@@ -378,13 +374,10 @@ func TestProcessOfThread(t *testing.T) {
 	got := make(chan int)
 	go func() {
 		process, err := processOf(unix.Gettid())
-		if err != nil {
-			t.Error(err)
-		}
+		assert.Check(t, err)
 		got <- process
 	}()
 	assert.Check(t, is.Equal(<-got, os.Getpid()))
-	if _, err := processOf(-1); errnoOf(err) != unix.ESRCH {
-		t.Errorf("got %v, want ESRCH", err)
-	}
+	_, err := processOf(-1)
+	assert.Check(t, is.ErrorIs(err, unix.ESRCH))
 }
