@@ -182,9 +182,7 @@ func TestOtherHostsAreRefused(t *testing.T) {
 	want := []string{
 		"b.example.com:80", "b.example.com:443", "a.example.com:443", "a.example.com:1", "169.254.169.254:443", "[::1]:" + s.port(),
 	}
-	if refused := s.refusals(); !slices.Equal(refused, want) {
-		t.Errorf("refused %q, want %q", refused, want)
-	}
+	assert.Check(t, is.DeepEqual(s.refusals(), want), "refusals")
 }
 
 // TestListedNamesDontReachInternalAddresses checks that requests are rejected if a listed name resolves
@@ -199,9 +197,7 @@ func TestListedNamesDontReachInternalAddresses(t *testing.T) {
 					t.Errorf("%s %q: got %d %q", scheme, answers, status, text)
 				}
 			}
-			if refused := s.refusals(); len(refused) != 3 {
-				t.Errorf("%s %q: refused %q, want each one", scheme, answers, refused)
-			}
+			assert.Check(t, is.Len(s.refusals(), 3), "%s %q: want each one refused", scheme, answers)
 		}
 	}
 }
@@ -266,29 +262,22 @@ func TestJobProxyIsUsed(t *testing.T) {
 	list := "a.example.com:" + behind.port() + " direct.example.com:PORT 127.0.0.1:PORT"
 	s := newSite(t, list, Options{Getenv: func(name string) string { return env[name] }})
 	at := "a.example.com:" + behind.port()
-	if status, text := s.get(t, "http://"+at+"/"); status != 200 {
-		t.Errorf("got %d %q", status, text)
-	}
+	status, text := s.get(t, "http://"+at+"/")
+	assert.Check(t, is.Equal(status, 200), text)
 	// The server doesn't speak TLS, so the request fails. The error shows that the tunnel reached the server.
-	if status, text := s.get(t, "https://"+at+"/"); !strings.Contains(text, "HTTP response to HTTPS client") {
-		t.Errorf("got %d %q", status, text)
-	}
-	if status, text := s.get(t, "http://direct.example.com:PORT/"); status != 200 {
-		t.Errorf("got %d %q", status, text)
-	}
-	if status, _ := s.get(t, "http://b.example.com/"); status != 403 {
-		t.Errorf("got %d, want 403", status)
-	}
+	_, text = s.get(t, "https://"+at+"/")
+	assert.Check(t, is.Contains(text, "HTTP response to HTTPS client"))
+	status, text = s.get(t, "http://direct.example.com:PORT/")
+	assert.Check(t, is.Equal(status, 200), text)
+	status, text = s.get(t, "http://b.example.com/")
+	assert.Check(t, is.Equal(status, 403), text)
 	lock.Lock()
 	want := []string{"GET " + at + " ", "CONNECT " + at + " Basic bWU6c2VjcmV0"}
-	if !slices.Equal(requests, want) {
-		t.Errorf("requests %q, want %q", requests, want)
-	}
+	assert.Check(t, is.DeepEqual(requests, want))
 	refuse = true
 	lock.Unlock()
-	if status, text := s.get(t, "https://"+at+"/"); status != 502 || !strings.Contains(text, "407") {
-		t.Errorf("got %d %q, want 502", status, text)
-	}
+	status, text = s.get(t, "https://"+at+"/")
+	assert.Check(t, status == 502 && strings.Contains(text, "407"), "got %d %q, want 502", status, text)
 }
 
 // openTunnel requests a tunnel to a server and sends data without waiting for the proxy's response.
