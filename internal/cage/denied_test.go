@@ -3,6 +3,9 @@ package cage
 import (
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
 )
 
 func TestDeniedPath(t *testing.T) {
@@ -20,8 +23,6 @@ func TestDeniedPath(t *testing.T) {
 		strings.Repeat("x", maxSearched) + "\n/a: Permission denied":                            "",
 		"": "",
 	} {
-		if got := DeniedPath(output); got != want {
-			t.Errorf("%.80q: got %q, want %q", output, got, want)
-		}
+		assert.Check(t, cmp.Equal(DeniedPath(output), want), "%.80q", output)
 	}
 }

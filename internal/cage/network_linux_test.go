@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/cage/forward"
@@ -77,7 +78,5 @@ func TestProxyIsTheOnlyWayOut(t *testing.T) {
 	}
 	lock.Lock()
 	defer lock.Unlock()
-	if want := []string{"other.example.com:80", u.Host, "169.254.169.254:80"}; !slices.Equal(slices.Compact(refused), want) {
-		t.Errorf("refused targets: got %q, want %q", refused, want)
-	}
+	assert.Check(t, is.DeepEqual(slices.Compact(refused), []string{"other.example.com:80", u.Host, "169.254.169.254:80"}), "refused targets")
 }
