@@ -29,10 +29,14 @@ func (f *findings) money(ev Evidence) {
 		}
 		before = run.Ledger
 	}
-	if ev.Run == nil {
-		return
+	if ev.Run != nil {
+		f.booked(ev)
 	}
-	// The number of ledger entries must agree with the agents' effects and with the number of invocations.
+}
+
+// booked compares the number of ledger entries with the agents' effects and with the number of
+// invocations.
+func (f *findings) booked(ev Evidence) {
 	entries, running := map[place]int{}, 0
 	for _, e := range ev.Run.Ledger {
 		entries[place{e.Agent, e.State}]++

@@ -65,13 +65,19 @@ func (f *findings) ends(ev Evidence) {
 		f.add("P-9", "the run is %s, but the log does not contain its end", p.Status)
 	case last != nil && p.Status == state.Running:
 		f.add("P-9", "the log contains the end of a run that is running")
-	case last != nil && (last.Status != p.Status || last.Reason != p.Reason || last.USD != p.TotalUSD || last.Unknown != ev.Run.Spent().Unknown ||
-		last.Iterations != ev.Run.OwnExecutions() || last.FlakeRetries != p.FlakeRetries):
+	case last != nil && !isEndOf(last, ev.Run):
 		f.add("P-9", "the log contains the end %+v, but the run is %+v", *last, p)
 	}
 	if result, ok := ev.Run.Result(); last != nil && ok && (last.Result == nil || *last.Result != result) {
 		f.add("P-4", "the result of the run is %q, but the log contains another one", result)
 	}
+}
+
+// isEndOf reports whether the event agrees with the progress of the saved run.
+func isEndOf(b *state.RunFinished, run *state.Run) bool {
+	p := run.Progress
+	return b.Status == p.Status && b.Reason == p.Reason && b.USD == p.TotalUSD && b.Unknown == run.Spent().Unknown &&
+		b.Iterations == run.OwnExecutions() && b.FlakeRetries == p.FlakeRetries
 }
 
 // remains checks that no process, no temporary file and no readable secret remains.
