@@ -67,5 +67,5 @@ func (a *Archive) Run(ctx context.Context, id int64) (RunInfo, error) {
 // Download writes the content of an artifact to f. It has the same effects and errors as Runtime.Download.
 func (a *Archive) Download(ctx context.Context, s RunArtifact, limit int64, f *os.File) (int64, error) {
 	signed := func(ctx context.Context) (string, *forge.Error) { return a.api.ArtifactURL(ctx, s.ID) }
-	return a.content.fetch(ctx, target{digest: s.Digest, limit: limit, to: f}, signed)
+	return a.content.fetch(ctx, s.Digest, limit, f, signed)
 }

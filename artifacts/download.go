@@ -29,60 +29,49 @@ func newDownloader(calls forge.Retrier, transport http.RoundTripper, mask func(s
 	return downloader{&http.Client{Transport: transport}, calls, mask}
 }
 
-// target describes an artifact's content to download, and the file to write it to.
-type target struct {
-	digest string // expected digest; if empty, the content is not checked
-	limit  int64
-	to     *os.File
-}
-
-// fetch downloads an artifact's content and returns its size. For each attempt it requests a new signed URL
-// by calling signed.
-func (d downloader) fetch(ctx context.Context, w target, signed func(context.Context) (string, *forge.Error)) (int64, error) {
+// fetch downloads an artifact's content, overwrites the file to, and returns the content's size. If digest is
+// empty, the content is not checked. For each attempt fetch requests a new signed URL by calling signed.
+func (d downloader) fetch(ctx context.Context, digest string, limit int64, to *os.File, signed func(context.Context) (string, *forge.Error)) (int64, error) {
 	var size int64
 	err := d.calls.Do(ctx, forge.Steady, "fetch artifact", func(ctx context.Context, p *forge.Progress) *forge.Error {
 		address, e := signed(ctx)
-		if e == nil {
-			maskSignature(address, d.mask)
-			size, e = d.get(ctx, address, w, p)
+		if e != nil {
+			return e
 		}
-		return e
+		maskSignature(address, d.mask)
+		_, err := to.Seek(0, io.SeekStart)
+		if err = errors.Join(err, to.Truncate(0)); err != nil {
+			return forge.Permanent(err)
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+		if err != nil {
+			return forge.Permanent(err)
+		}
+		resp, err := d.http.Do(req)
+		if err != nil {
+			return forge.NoAnswer(0, err)
+		}
+		defer resp.Body.Close()
+		if e := forge.ResponseError(resp); e != nil {
+			if e.Kind != forge.Missing {
+				e.Err = ErrRefused
+			}
+			return e
+		}
+		sum := sha256.New()
+		n, err := io.Copy(io.MultiWriter(to, sum), io.LimitReader(p.Watch(resp.Body), limit+1))
+		switch {
+		case err != nil:
+			return forge.NoAnswer(resp.StatusCode, err)
+		case n > limit:
+			return &forge.Error{Kind: forge.Refused, Status: resp.StatusCode, Err: ErrTooLarge}
+		case digest != "" && digest != "sha256:"+hex.EncodeToString(sum.Sum(nil)):
+			return forge.NoAnswer(resp.StatusCode, ErrDigest)
+		}
+		size = n
+		return nil
 	})
 	return size, err
-}
-
-// get makes one attempt to download the content from a signed URL. It overwrites the target's file.
-func (d downloader) get(ctx context.Context, address string, w target, p *forge.Progress) (int64, *forge.Error) {
-	_, err := w.to.Seek(0, io.SeekStart)
-	if err = errors.Join(err, w.to.Truncate(0)); err != nil {
-		return 0, forge.Permanent(err)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return 0, forge.Permanent(err)
-	}
-	resp, err := d.http.Do(req)
-	if err != nil {
-		return 0, forge.NoAnswer(0, err)
-	}
-	defer resp.Body.Close()
-	if e := forge.ResponseError(resp); e != nil {
-		if e.Kind != forge.Missing {
-			e.Err = ErrRefused
-		}
-		return 0, e
-	}
-	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(w.to, sum), io.LimitReader(p.Watch(resp.Body), w.limit+1))
-	switch {
-	case err != nil:
-		return 0, forge.NoAnswer(resp.StatusCode, err)
-	case n > w.limit:
-		return 0, &forge.Error{Kind: forge.Refused, Status: resp.StatusCode, Err: ErrTooLarge}
-	case w.digest != "" && w.digest != "sha256:"+hex.EncodeToString(sum.Sum(nil)):
-		return 0, forge.NoAnswer(resp.StatusCode, ErrDigest)
-	}
-	return n, nil
 }
 
 // maskSignature calls mask with the signature in a signed URL, and with the signature's escaped form.

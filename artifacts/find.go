@@ -74,7 +74,7 @@ type pageReader struct {
 	last        int64  // id of the last artifact that was returned; 0 before the first
 }
 
-// next returns the next page. It implements NextPage.
+// next returns the next page, newest first. It implements NextPage.
 func (l *pageReader) next(ctx context.Context) ([]RunArtifact, error) {
 	n := l.read + 1
 	switch {
@@ -100,14 +100,10 @@ func (l *pageReader) next(ctx context.Context) ([]RunArtifact, error) {
 		}
 	}
 	l.read++
-	return l.take(page), nil
-}
-
-// take returns the artifacts of a page, newest first. While a list is being read, a new artifact moves
-// others to the next page. take skips artifacts that were on the previous page.
-func (l *pageReader) take(page artifactsPage) []RunArtifact {
 	list := []RunArtifact{}
 	for _, f := range page.Artifacts {
+		// While a list is being read, a new artifact moves others to the next page. Artifacts that were on the
+		// previous page are skipped.
 		if isRepeated := l.last != 0 && f.ID >= l.last; isRepeated || l.name != "" && f.Name != l.name {
 			continue
 		}
@@ -121,5 +117,5 @@ func (l *pageReader) take(page artifactsPage) []RunArtifact {
 	if len(list) > 0 {
 		l.last = list[len(list)-1].ID
 	}
-	return list
+	return list, nil
 }

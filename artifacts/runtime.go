@@ -90,25 +90,21 @@ const (
 	listArtifacts = "ListArtifacts"
 )
 
-// request is a request to the results service.
-type request struct {
-	op     string // name of the operation, for error messages
-	method string
-	body   map[string]any
+// do makes a request to the service, with retries, and decodes the answer into to. op is the name of the
+// operation in error messages.
+func (r *Runtime) do(ctx context.Context, op, method string, body map[string]any, to any) error {
+	return r.calls.Do(ctx, forge.Steady, op, func(ctx context.Context, _ *forge.Progress) *forge.Error {
+		return r.once(ctx, method, body, to)
+	})
 }
 
-// do makes a request to the service, with retries, and decodes the answer into to.
-func (r *Runtime) do(ctx context.Context, q request, to any) error {
-	return r.calls.Do(ctx, forge.Steady, q.op, func(ctx context.Context, _ *forge.Progress) *forge.Error { return r.once(ctx, q, to) })
-}
-
-// once makes one attempt at a request.
-func (r *Runtime) once(ctx context.Context, q request, to any) *forge.Error {
-	data, err := json.Marshal(q.body)
+// once makes one attempt at a request. If the answer reports an error, once returns that error.
+func (r *Runtime) once(ctx context.Context, method string, body map[string]any, to any) *forge.Error {
+	data, err := json.Marshal(body)
 	if err != nil {
 		return forge.Permanent(err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.base+service+q.method, bytes.NewReader(data))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.base+service+method, bytes.NewReader(data))
 	if err != nil {
 		return forge.Permanent(err)
 	}
@@ -117,7 +113,7 @@ func (r *Runtime) once(ctx context.Context, q request, to any) *forge.Error {
 	resp, err := r.http.Do(req)
 	if err != nil {
 		e := forge.NoAnswer(0, err)
-		if r.act && q.method == listArtifacts && (errors.Is(err, io.EOF) || strings.HasSuffix(err.Error(), "EOF")) {
+		if r.act && method == listArtifacts && (errors.Is(err, io.EOF) || strings.HasSuffix(err.Error(), "EOF")) {
 			e.Kind = forge.Missing // act drops the connection if the run has no artifacts
 		}
 		return e
@@ -127,11 +123,6 @@ func (r *Runtime) once(ctx context.Context, q request, to any) *forge.Error {
 	if err != nil {
 		return forge.NoAnswer(resp.StatusCode, err)
 	}
-	return readAnswer(resp, text, to)
-}
-
-// readAnswer decodes the service's answer into to. If the answer reports an error, it returns that error.
-func readAnswer(resp *http.Response, text []byte, to any) *forge.Error {
 	e := forge.ResponseError(resp)
 	if e == nil {
 		// Some services use snake case for field names, others camel case.
@@ -174,23 +165,23 @@ func ids(run, job string) map[string]any {
 // returns only artifacts with that name.
 func (r *Runtime) List(ctx context.Context, name string) ([]Artifact, error) {
 	var out listResponse
-	err := r.do(ctx, r.listRequest(name), &out)
+	err := r.do(ctx, "list artifacts", listArtifacts, r.listBody(name), &out)
 	if err != nil && !forge.IsMissing(err) { // Gitea answers with status 404 if the workflow run has no artifacts
 		return nil, err
 	}
 	return out.withName(name), nil
 }
 
-// listRequest returns a request for the artifacts with a name or, if name is empty, for all artifacts.
-func (r *Runtime) listRequest(name string) request {
+// listBody returns the body of a request for the artifacts with a name or, if name is empty, for all artifacts.
+func (r *Runtime) listBody(name string) map[string]any {
 	body := ids(r.run, r.job)
 	if name != "" {
 		body["name_filter"] = name
 	}
-	return request{"list artifacts", listArtifacts, body}
+	return body
 }
 
-// listResponse is the answer to listRequest.
+// listResponse is the answer to a request for a list of artifacts.
 type listResponse struct {
 	Artifacts []struct {
 		Run     string    `json:"workflow_run_backend_id"`
@@ -223,7 +214,7 @@ func (r *Runtime) Delete(ctx context.Context, a Artifact) error {
 	var out struct {
 		OK bool `json:"ok"`
 	}
-	if err := r.do(ctx, request{"delete artifact", "DeleteArtifact", body}, &out); err != nil {
+	if err := r.do(ctx, "delete artifact", "DeleteArtifact", body, &out); err != nil {
 		return err
 	}
 	if !out.OK {
@@ -242,8 +233,8 @@ func (r *Runtime) Download(ctx context.Context, a Artifact, limit int64, f *os.F
 		var out struct {
 			URL string `json:"signed_url"`
 		}
-		e := r.once(ctx, request{"fetch artifact", "GetSignedArtifactURL", body}, &out)
+		e := r.once(ctx, "GetSignedArtifactURL", body, &out)
 		return out.URL, e
 	}
-	return r.content.fetch(ctx, target{digest: a.Digest, limit: limit, to: f}, signed)
+	return r.content.fetch(ctx, a.Digest, limit, f, signed)
 }

@@ -59,7 +59,7 @@ func (r *Runtime) Upload(ctx context.Context, n NewArtifact) (Artifact, error) {
 	}
 	refusals := 0
 	err := r.calls.Do(ctx, forge.Steady, "store artifact", func(ctx context.Context, _ *forge.Progress) *forge.Error {
-		e := r.once(ctx, request{"store artifact", "CreateArtifact", body}, &created)
+		e := r.once(ctx, "CreateArtifact", body, &created)
 		if e != nil && errors.Is(e.Err, ErrExists) && n.NameFreed && refusals < maxRefusals {
 			refusals++
 			e.Kind = forge.Limited
@@ -155,7 +155,7 @@ func (r *Runtime) finalize(ctx context.Context, name string, size int64, digest 
 			OK bool   `json:"ok"`
 			ID number `json:"artifact_id"`
 		}
-		e := r.once(ctx, request{"store artifact", "FinalizeArtifact", body}, &done)
+		e := r.once(ctx, "FinalizeArtifact", body, &done)
 		if e == nil && !done.OK {
 			return forge.Permanent(errors.New("the service refused"))
 		}
@@ -167,9 +167,17 @@ func (r *Runtime) finalize(ctx context.Context, name string, size int64, digest 
 		if !isGone && (e.Final || e.Kind == forge.Refused || e.Kind == forge.Denied) {
 			return e
 		}
-		if there, ok := r.findUploaded(ctx, name, digest, isGone && isLost); ok {
-			a = there
-			return nil
+		var out listResponse
+		if r.once(ctx, listArtifacts, r.listBody(name), &out) == nil {
+			for _, there := range out.withName(name) {
+				// If an earlier request must have created the artifact, its name is enough, should the service
+				// report no digest.
+				if there.Digest == digest || there.Digest == "" && isGone && isLost {
+					a = there
+					a.Digest = digest
+					return nil
+				}
+			}
 		}
 		isLost = isLost || !isGone
 		return e
@@ -178,20 +186,4 @@ func (r *Runtime) finalize(ctx context.Context, name string, size int64, digest 
 		return Artifact{}, err
 	}
 	return a, nil
-}
-
-// findUploaded looks for the uploaded artifact by its digest. known means that an earlier request must have
-// created the artifact. Then an artifact with the name is enough if the service reports no digest.
-func (r *Runtime) findUploaded(ctx context.Context, name, digest string, known bool) (Artifact, bool) {
-	var out listResponse
-	if r.once(ctx, r.listRequest(name), &out) != nil {
-		return Artifact{}, false
-	}
-	for _, a := range out.withName(name) {
-		if a.Digest == digest || a.Digest == "" && known {
-			a.Digest = digest
-			return a, true
-		}
-	}
-	return Artifact{}, false
 }
