@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"crypto/hkdf"
-	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -70,16 +69,6 @@ func (k *Keys) String() string { return fmt.Sprintf("%d keys", len(k.all)) }
 // GoString implements fmt.GoStringer. It shows only the number of keys.
 func (k *Keys) GoString() string { return k.String() }
 
-// find returns the key with a fingerprint.
-func (k *Keys) find(name string) (*age.X25519Identity, bool) {
-	for _, id := range k.all {
-		if fingerprint(id) == name {
-			return id, true
-		}
-	}
-	return nil, false
-}
-
 // fingerprint returns the name of a key in the readable header. It can't be computed from the recipient, so
 // the header doesn't reveal which of several known recipients the checkpoint is for.
 func fingerprint(id *age.X25519Identity) string {
@@ -93,11 +82,4 @@ func derive(id *age.X25519Identity, purpose string) []byte {
 		panic("internal error: " + err.Error()) // possible only for a length of more than 8160 bytes
 	}
 	return key
-}
-
-// sign returns the MAC of data in hex. The MAC's key is derived from an identity for the purpose.
-func sign(id *age.X25519Identity, purpose string, data []byte) string {
-	mac := hmac.New(sha256.New, derive(id, purpose))
-	mac.Write(data)
-	return hex.EncodeToString(mac.Sum(nil))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
@@ -44,7 +45,7 @@ func CheckName(name string) error {
 	return archive.CheckEntryName(name)
 }
 
-var nameForm = pattern(`^(?:state\.json|state\.history|events\.jsonl|logs/.+|workspace/index\.json|workspace/[A-Za-z0-9][A-Za-z0-9._-]*\.bundle` +
+var nameForm = text.Regexp(`^(?:state\.json|state\.history|events\.jsonl|logs/.+|workspace/index\.json|workspace/[A-Za-z0-9][A-Za-z0-9._-]*\.bundle` +
 	`|transcripts/(?:` + strings.Join(protocol.Backends(), "|") + `)/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl)$`)
 
 // entryLimit returns the maximum size of a file with that name in a checkpoint, in bytes.

@@ -38,14 +38,30 @@ func Read(r ReadRequest) (Manifest, string, error) {
 
 // read does the work of Read. It returns the manifest and its digest.
 func (r ReadRequest) read() (m Manifest, d string, err error) {
-	files, err := r.entries()
-	plain, size, from := io.ReaderAt(r.File), r.Size, ""
-	if err == nil && r.Keys != nil {
-		from = bundleName
-		plain, size, err = r.Keys.open(r.File, files)
+	if r.Size > maxPacked {
+		return m, "", &Invalid{What: fmt.Sprintf("has %d bytes, more than %d", r.Size, maxPacked)}
 	}
+	z, err := archive.Open(r.File, r.Size, limits(manifestName, headerName, bundleName))
 	if err != nil {
-		return m, "", err
+		return m, "", invalid("", err)
+	}
+	files := map[string]*zip.File{}
+	for _, f := range z.File {
+		files[f.Name] = f
+	}
+	plain, size, from := io.ReaderAt(r.File), r.Size, ""
+	switch isSealed := files[headerName] != nil || files[bundleName] != nil; {
+	case !isSealed && files[manifestName] == nil:
+		return m, "", &Invalid{What: "contains neither " + manifestName + " nor " + headerName}
+	case isSealed && r.Keys == nil:
+		return m, "", ErrSealed
+	case !isSealed && r.Keys != nil:
+		return m, "", ErrNotSigned
+	case isSealed:
+		from = bundleName
+		if plain, size, err = r.Keys.open(r.File, files); err != nil {
+			return m, "", err
+		}
 	}
 	data, sums, err := unpack(plain, size, r.Dir)
 	if err != nil {
@@ -55,32 +71,6 @@ func (r ReadRequest) read() (m Manifest, d string, err error) {
 		return m, "", err
 	}
 	return m, digest(data), m.verify(sums)
-}
-
-// entries returns the files in the archive by name. The error is ErrSealed or ErrNotSigned if the kind of
-// checkpoint doesn't match the keys.
-func (r ReadRequest) entries() (map[string]*zip.File, error) {
-	if r.Size > maxPacked {
-		return nil, &Invalid{What: fmt.Sprintf("has %d bytes, more than %d", r.Size, maxPacked)}
-	}
-	z, err := archive.Open(r.File, r.Size, limits(manifestName, headerName, bundleName))
-	if err != nil {
-		return nil, invalid("", err)
-	}
-	files := map[string]*zip.File{}
-	for _, f := range z.File {
-		files[f.Name] = f
-	}
-	isSealed := files[headerName] != nil || files[bundleName] != nil
-	switch {
-	case !isSealed && files[manifestName] == nil:
-		return nil, &Invalid{What: "contains neither " + manifestName + " nor " + headerName}
-	case isSealed && r.Keys == nil:
-		return nil, ErrSealed
-	case !isSealed && r.Keys != nil:
-		return nil, ErrNotSigned
-	}
-	return files, nil
 }
 
 // unpack unpacks an archive with the run's files and the manifest into dir. It returns the manifest, which

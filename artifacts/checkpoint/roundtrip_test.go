@@ -84,7 +84,7 @@ func parseKeys(t testing.TB, lines ...string) *checkpoint.Keys {
 // write writes a checkpoint, checks the result, and returns the archive's bytes.
 func write(t testing.TB, w checkpoint.WriteRequest) ([]byte, checkpoint.WriteResult) {
 	t.Helper()
-	data, written, err := tryWrite(t, w)
+	data, written, err := tryWrite(w)
 	assert.NilError(t, err)
 	assert.Equal(t, written.Size, int64(len(data)), "want the size of the file")
 	sum := sha256.Sum256(data)
@@ -93,8 +93,7 @@ func write(t testing.TB, w checkpoint.WriteRequest) ([]byte, checkpoint.WriteRes
 }
 
 // tryWrite is like write, but returns the error.
-func tryWrite(t testing.TB, w checkpoint.WriteRequest) ([]byte, checkpoint.WriteResult, error) {
-	t.Helper()
+func tryWrite(w checkpoint.WriteRequest) ([]byte, checkpoint.WriteResult, error) {
 	var to bytes.Buffer
 	written, err := checkpoint.Write(&to, w)
 	return to.Bytes(), written, err
@@ -108,8 +107,8 @@ type result struct {
 	err      error
 }
 
-// read reads a checkpoint. It checks that the unpacked files match the manifest, and that Read writes only
-// into its directory.
+// read reads a checkpoint. It checks that the unpacked files are private and match the manifest, and that Read
+// writes only into its directory.
 func read(t testing.TB, data []byte, keys *checkpoint.Keys) result {
 	t.Helper()
 	parent := t.TempDir()
@@ -120,7 +119,18 @@ func read(t testing.TB, data []byte, keys *checkpoint.Keys) result {
 	defer f.Close()
 	var r result
 	r.manifest, r.digest, r.err = checkpoint.Read(checkpoint.ReadRequest{File: f, Size: int64(len(data)), Keys: keys, Dir: dir})
-	r.files = contents(t, dir)
+	r.files = map[string]string{}
+	assert.NilError(t, fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		assert.NilError(t, err)
+		assert.Check(t, info.Mode() == 0o600 || runtime.GOOS == "windows", "mode of %q: got %v", name, info.Mode())
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		r.files[name] = string(data)
+		return err
+	}))
 	beside, _ := os.ReadDir(parent)
 	assert.Assert(t, is.Len(beside, 2), "beside the folder")
 	if r.err == nil {
@@ -129,46 +139,14 @@ func read(t testing.TB, data []byte, keys *checkpoint.Keys) result {
 	return r
 }
 
-// contents returns the contents of the files below a directory, and checks their modes.
-func contents(t testing.TB, dir string) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		assert.NilError(t, err)
-		assert.Check(t, info.Mode() == 0o600 || runtime.GOOS == "windows", "mode of %q: got %v", name, info.Mode())
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		all[name] = string(data)
-		return err
-	})
-	assert.NilError(t, err)
-	return all
-}
-
 // listed returns the list of files that a manifest must contain for some contents.
 func listed(files map[string]string) []checkpoint.File {
 	list := []checkpoint.File{}
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		sum := sha256.Sum256([]byte(files[name]))
 		list = append(list, checkpoint.File{Name: name, Size: int64(len(files[name])), SHA256: hex.EncodeToString(sum[:])})
 	}
 	return list
-}
-
-// contentsAtRandom returns random content: nothing, noise, text that compresses well, zeros, or invalid
-// UTF-8.
-func contentsAtRandom(rnd *rand.Rand) []byte {
-	noise := make([]byte, rnd.IntN(100_000))
-	for i := range noise {
-		noise[i] = byte(rnd.Uint32())
-	}
-	return [][]byte{
-		nil, noise, bytes.Repeat([]byte("{\"type\":\"assistant\"}\n"), rnd.IntN(10_000)),
-		bytes.Repeat([]byte{0}, rnd.IntN(4<<20)), []byte("\xff\xfe\x00 half a rune: \xe2\x82"),
-	}[rnd.IntN(5)]
 }
 
 // TestRoundTrip checks that Read returns what Write wrote, for sealed and plain checkpoints, and for
@@ -184,7 +162,14 @@ func TestRoundTrip(t *testing.T) {
 		want := map[string]string{}
 		for i := range w.Entries {
 			p := &w.Entries[i]
-			p.Data = contentsAtRandom(rnd)
+			random := make([]byte, rnd.IntN(100_000))
+			for i := range random {
+				random[i] = byte(rnd.Uint32())
+			}
+			p.Data = [][]byte{
+				nil, random, bytes.Repeat([]byte("{\"type\":\"assistant\"}\n"), rnd.IntN(10_000)),
+				bytes.Repeat([]byte{0}, rnd.IntN(4<<20)), []byte("\xff\xfe\x00 half a rune: \xe2\x82"),
+			}[rnd.IntN(5)]
 			if seed == 0 && i == 0 {
 				p.Data = noise(5 << 20)
 			}
@@ -229,7 +214,7 @@ func TestGrowingFiles(t *testing.T) {
 			t.Errorf("size %d: got %q, %v, want %q", tt.size, got.files, got.err, tt.want)
 		}
 	}
-	if _, _, err := tryWrite(t, only(checkpoint.Entry{Name: "events.jsonl", Path: path, Size: 100})); err == nil || !strings.Contains(err.Error(), `"events.jsonl"`) {
+	if _, _, err := tryWrite(only(checkpoint.Entry{Name: "events.jsonl", Path: path, Size: 100})); err == nil || !strings.Contains(err.Error(), `"events.jsonl"`) {
 		t.Errorf("100 bytes of a file of 12 bytes: got %v, want an error that names it", err)
 	}
 }
@@ -263,5 +248,3 @@ func TestMaskCoversAllButBundles(t *testing.T) {
 		assert.Check(t, is.Equal(content, want), name)
 	}
 }
-
-func sortedKeys(files map[string]string) []string { return slices.Sorted(maps.Keys(files)) }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"slices"
 
 	"filippo.io/age"
 
@@ -32,7 +33,9 @@ func (h header) sign(id *age.X25519Identity) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.MAC = sign(id, forHeader, data)
+	mac := hmac.New(sha256.New, derive(id, forHeader))
+	mac.Write(data)
+	h.MAC = hex.EncodeToString(mac.Sum(nil))
 	return encodeJSON(h)
 }
 
@@ -67,36 +70,30 @@ func (p *packer) seal(w io.Writer) error {
 	return errors.Join(err, z.Close())
 }
 
-// readHeader decodes and authenticates the header of a sealed archive. It returns the key that the header
-// names.
-func (k *Keys) readHeader(f *zip.File) (h header, id *age.X25519Identity, err error) {
-	data, err := archive.Read(f, entryLimit(headerName))
-	if err != nil {
-		return h, nil, invalid(headerName, err)
-	}
-	if err := decodeJSON(headerName, data, &h); err != nil {
-		return h, nil, err
-	}
-	id, ok := k.find(h.Key)
-	if !ok {
-		return h, nil, &Invalid{headerName, fmt.Sprintf("is encrypted with the key %q, which is not one of the %d keys in state-key", h.Key, len(k.all))}
-	}
-	want, err := h.sign(id)
-	if err == nil && !hmac.Equal(want, data) {
-		err = &Invalid{headerName, "has a wrong MAC: it was changed or made without the key"}
-	}
-	return h, id, err
-}
-
-// open authenticates bundle.age in a sealed archive. It returns a reader of the decrypted content, and its
-// size. Blocks are decrypted while they are read, so the plain archive is never stored on disk.
+// open authenticates a sealed archive: its header, then bundle.age. It returns a reader of the decrypted content,
+// and its size. Blocks are decrypted while they are read, so the plain archive is never stored on disk.
 func (k *Keys) open(file io.ReaderAt, files map[string]*zip.File) (io.ReaderAt, int64, error) {
 	if files[headerName] == nil || files[bundleName] == nil || len(files) != 2 {
 		return nil, 0, &Invalid{What: fmt.Sprintf("contains files other than %s and %s", headerName, bundleName)}
 	}
-	h, id, err := k.readHeader(files[headerName])
+	data, err := archive.Read(files[headerName], entryLimit(headerName))
+	if err != nil {
+		return nil, 0, invalid(headerName, err)
+	}
+	var h header
+	if err := decodeJSON(headerName, data, &h); err != nil {
+		return nil, 0, err
+	}
+	i := slices.IndexFunc(k.all, func(id *age.X25519Identity) bool { return fingerprint(id) == h.Key })
+	if i < 0 {
+		return nil, 0, &Invalid{headerName, fmt.Sprintf("is encrypted with the key %q, which is not one of the %d keys in state-key", h.Key, len(k.all))}
+	}
+	want, err := h.sign(k.all[i])
 	if err != nil {
 		return nil, 0, err
+	}
+	if !hmac.Equal(want, data) {
+		return nil, 0, &Invalid{headerName, "has a wrong MAC: it was changed or made without the key"}
 	}
 	at, err := files[bundleName].DataOffset()
 	if err != nil {
@@ -109,7 +106,7 @@ func (k *Keys) open(file io.ReaderAt, files map[string]*zip.File) (io.ReaderAt, 
 	if sum.hex() != h.SHA256 || sum.n != h.Size {
 		return nil, 0, &Invalid{bundleName, "does not match the header"}
 	}
-	plain, size, err := age.DecryptReaderAt(bundle, h.Size, id)
+	plain, size, err := age.DecryptReaderAt(bundle, h.Size, k.all[i])
 	return plain, size, invalid(bundleName, err)
 }
 

@@ -22,7 +22,25 @@ type Session struct {
 func Sessions(run *state.Run) []Session {
 	c := &sessionList{}
 	for _, a := range run.Agents {
-		c.agent(a, run.Dir)
+		// An agent that changed its directory may still return to a conversation of its caller, or branch from the
+		// conversation of its parent. So each session gets all directories of the agent. The first is the current
+		// directory or, for a caller's session, the caller's.
+		dirs := []string{cmp.Or(a.Dir, run.Dir)}
+		for _, f := range slices.Backward(a.Stack) {
+			dirs = append(dirs, cmp.Or(f.Dir, run.Dir))
+		}
+		dirs = append(dirs, run.Dir)
+		if e := a.Exec; e != nil {
+			c.session(e.Session, dirs)
+			if r := e.Running; r != nil {
+				c.add(Session{ID: r.SessionID, Backend: r.BackendName(), CLIID: r.CLIID}, dirs)
+				c.add(Session{ID: r.From, Backend: r.BackendName(), CLIID: r.FromCLIID}, dirs)
+			}
+		}
+		c.session(a.Session, dirs)
+		for _, f := range slices.Backward(a.Stack) {
+			c.session(f.Session, append([]string{cmp.Or(f.Dir, run.Dir)}, dirs...))
+		}
 	}
 	if last := run.Last; last != nil {
 		c.session(last.Session, []string{cmp.Or(last.Dir, run.Dir), run.Dir})
@@ -32,29 +50,6 @@ func Sessions(run *state.Run) []Session {
 
 // sessionList collects sessions.
 type sessionList struct{ all []Session }
-
-// agent adds the sessions of an agent. An agent that changed its directory may still return to a
-// conversation of its caller, or branch from the conversation of its parent. So each session gets all
-// directories of the agent. The first is the current directory or, for a caller's session, the caller's.
-func (c *sessionList) agent(a *state.Agent, home string) {
-	dir := cmp.Or(a.Dir, home)
-	dirs := []string{dir}
-	for _, f := range slices.Backward(a.Stack) {
-		dirs = append(dirs, cmp.Or(f.Dir, home))
-	}
-	dirs = append(dirs, home)
-	if e := a.Exec; e != nil {
-		c.session(e.Session, dirs)
-		if r := e.Running; r != nil {
-			c.add(Session{ID: r.SessionID, Backend: r.BackendName(), CLIID: r.CLIID}, dirs)
-			c.add(Session{ID: r.From, Backend: r.BackendName(), CLIID: r.FromCLIID}, dirs)
-		}
-	}
-	c.session(a.Session, dirs)
-	for _, f := range slices.Backward(a.Stack) {
-		c.session(f.Session, append([]string{cmp.Or(f.Dir, home)}, dirs...))
-	}
-}
 
 // session adds a session, if s is not nil.
 func (c *sessionList) session(s *state.Session, dirs []string) {

@@ -2,28 +2,22 @@ package checkpoint
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
 
 // The patterns are compiled at first use, because most starts of the program don't need them.
 var (
-	hashForm    = pattern(`^[0-9a-f]{64}$`)
-	commitForm  = pattern(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
-	sessionForm = pattern(`^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$`)
-	driveForm   = pattern(`^[A-Za-z]:[\\/]`)
+	hashForm    = text.Regexp(`^[0-9a-f]{64}$`)
+	commitForm  = text.Regexp(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	sessionForm = text.Regexp(`^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$`)
+	driveForm   = text.Regexp(`^[A-Za-z]:[\\/]`)
 )
-
-// pattern returns a function that compiles a regular expression at its first call.
-func pattern(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
 
 // checker collects the first error in a manifest.
 type checker struct{ err *Invalid }
@@ -65,16 +59,8 @@ func (m *Manifest) validate() error {
 		c.want(hashForm().MatchString(f.SHA256), at+".sha256", "is not a SHA-256 in hex")
 		last = f.Name
 	}
-	m.checkTranscripts(c)
-	if c.err != nil {
-		return c.err
-	}
-	return nil
-}
-
-// checkTranscripts checks that each transcript in the manifest has a file, and that each transcript file is
-// listed as a transcript. One without the other can't be restored.
-func (m *Manifest) checkTranscripts(c *checker) {
+	// Each transcript must have a file, and each transcript file must be listed as a transcript. One without the
+	// other can't be restored.
 	dirs := map[string]bool{}
 	for i, t := range m.Transcripts {
 		at := fmt.Sprintf("transcripts[%d]", i)
@@ -91,6 +77,10 @@ func (m *Manifest) checkTranscripts(c *checker) {
 		c.want(dirs[f.Name] || !strings.HasPrefix(f.Name, transcripts), fmt.Sprintf("files[%d]", i),
 			"%q is not among the transcripts", f.Name)
 	}
+	if c.err != nil {
+		return c.err
+	}
+	return nil
 }
 
 // isAbsolute reports whether a path is absolute on Unix or on Windows.

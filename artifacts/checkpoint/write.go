@@ -37,48 +37,25 @@ type WriteResult struct {
 // *Invalid if Read would reject the manifest, and wraps ErrTooLarge if the checkpoint exceeds Read's
 // limits. After an error the output is unusable.
 func Write(to io.Writer, w WriteRequest) (WriteResult, error) {
-	out, err := write(to, w, sizeLimits{packed: maxPacked, total: maxTotal})
+	out, err := write(to, w, maxPacked, maxTotal)
 	if err != nil {
 		return WriteResult{}, fmt.Errorf("write checkpoint: %w", err)
 	}
 	return out, nil
 }
 
-// sizeLimits are the maximum numbers of bytes that write may write.
-type sizeLimits struct {
-	packed int64 // bytes of the archive
-	total  int64 // bytes of all files and the manifest
-}
-
-// write is like Write, but takes the limits as an argument.
-func write(to io.Writer, w WriteRequest, most sizeLimits) (WriteResult, error) {
+// write is like Write, but takes two limits in bytes as arguments: of the archive, and of all files and the
+// manifest together.
+func write(to io.Writer, w WriteRequest, packed, total int64) (WriteResult, error) {
 	w.Entries = slices.Clone(w.Entries)
 	slices.SortFunc(w.Entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
-	m, err := w.manifest()
-	if err != nil {
-		return WriteResult{}, err
-	}
-	sum := &countingHash{Hash: sha256.New()}
-	out := &limitedWriter{w: io.MultiWriter(to, sum), left: most.packed}
-	p := &packer{WriteRequest: w, manifest: m, left: most.total - maxManifest - maxSmall}
-	if w.Keys == nil {
-		err = p.pack(out)
-	} else {
-		err = p.seal(out)
-	}
-	return WriteResult{Manifest: p.manifest, Digest: digest(p.data), Size: sum.n, SHA256: "sha256:" + sum.hex()}, err
-}
-
-// manifest returns the manifest with masked texts. Only data that depends on the files' contents is missing. It
-// validates the manifest, so that an invalid one is found before any file is read.
-func (w *WriteRequest) manifest() (Manifest, error) {
 	m := w.Manifest
 	m.Schema = Schema
 	m.Created = m.Created.UTC().Truncate(time.Millisecond)
 	for _, text := range []*string{&m.Reason, &m.Title} {
 		masked, err := io.ReadAll(w.mask("", strings.NewReader(*text)))
 		if err != nil {
-			return m, err
+			return WriteResult{}, err
 		}
 		*text = strings.ToValidUTF8(string(masked), "\uFFFD")
 	}
@@ -86,7 +63,20 @@ func (w *WriteRequest) manifest() (Manifest, error) {
 	for _, p := range w.Entries {
 		m.Files = append(m.Files, File{Name: p.Name, SHA256: strings.Repeat("0", 2*sha256.Size)})
 	}
-	return m, m.validate()
+	// Sizes and hashes of the files are still missing. An invalid manifest is found before any file is read.
+	if err := m.validate(); err != nil {
+		return WriteResult{}, err
+	}
+	sum := &countingHash{Hash: sha256.New()}
+	out := &limitedWriter{w: io.MultiWriter(to, sum), left: packed}
+	p := &packer{WriteRequest: w, manifest: m, left: total - maxManifest - maxSmall}
+	var err error
+	if w.Keys == nil {
+		err = p.pack(out)
+	} else {
+		err = p.seal(out)
+	}
+	return WriteResult{Manifest: p.manifest, Digest: digest(p.data), Size: sum.n, SHA256: "sha256:" + sum.hex()}, err
 }
 
 // mask returns a reader that masks the content of the named file, unless it is a git bundle.

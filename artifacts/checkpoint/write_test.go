@@ -40,7 +40,7 @@ func TestWriteRefuses(t *testing.T) {
 		"memory too large": {only(checkpoint.Entry{Name: "state.json", Data: make([]byte, 64<<20+1)}), checkpoint.ErrTooLarge},
 		"too many":         {many, checkpoint.ErrTooLarge},
 	} {
-		if _, _, err := tryWrite(t, tt.w); err == nil || tt.want != nil && !errors.Is(err, tt.want) {
+		if _, _, err := tryWrite(tt.w); err == nil || tt.want != nil && !errors.Is(err, tt.want) {
 			t.Errorf("%s: got %v, want an error (%v)", name, err, tt.want)
 		}
 	}
