@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// addWorktree creates a linked worktree without files. setHead sets its HEAD afterwards.
+// addWorktree creates a linked worktree without files. apply sets its HEAD afterwards.
 func (w *restorer) addWorktree(ctx context.Context, p *plan, t *treePlan) error {
 	h, err := w.git.view(ctx, p.common)
 	if err != nil {
@@ -29,7 +29,7 @@ func (w *restorer) addWorktree(ctx context.Context, p *plan, t *treePlan) error 
 			return err
 		}
 	}
-	// git worktree add needs a commit. For a branch without commits, setHead sets HEAD afterwards.
+	// git worktree add needs a commit. For a branch without commits, apply sets HEAD afterwards.
 	head := cmp.Or(t.saved.Head, p.saved.Save)
 	// The first --force allows a worktree that git still lists although its directory is gone. The second
 	// --force also allows this for a locked worktree.

@@ -35,7 +35,16 @@ func (w *restorer) apply(ctx context.Context, p *plan) error {
 		return err
 	}
 	for _, t := range p.trees {
-		if err := w.setHead(ctx, t); err != nil {
+		c, want := call{dir: t.dir}, t.saved
+		var err error
+		switch {
+		case want.Branch == t.was.Branch && (want.Branch != "" || want.Head == t.was.Head):
+		case want.Branch != "":
+			err = w.git.run(ctx, c, "symbolic-ref", "-m", "raymond: restore", "HEAD", "refs/heads/"+want.Branch)
+		default: // HEAD was detached
+			err = w.git.run(ctx, c, "update-ref", "--no-deref", "-m", "raymond: restore", "HEAD", want.Head)
+		}
+		if err != nil {
 			return err
 		}
 		if t.saved.Operation != "" {
@@ -72,27 +81,6 @@ func (w *restorer) setIndex(ctx context.Context, t *treePlan) error {
 		return err
 	}
 	c := call{dir: t.dir, settings: off}
-	in := t.indexChanges()
-	if in == "" && len(t.write) == 0 {
-		return nil
-	}
-	if in != "" {
-		c.in = strings.NewReader(in)
-		if err := w.git.run(ctx, c, "update-index", "-z", "--index-info"); err != nil {
-			return err
-		}
-	}
-	c.in = nil
-	err = w.git.run(ctx, c, "update-index", "-q", "--refresh")
-	if exitedWith(err, 1) {
-		return nil // some files differ from the index, as they did when they were saved
-	}
-	return err
-}
-
-// indexChanges returns the input for git update-index. The paths to remove precede the entries to add,
-// because a directory can replace a file.
-func (t *treePlan) indexChanges() string {
 	differ := map[string]bool{}
 	for at, have := range t.now {
 		if t.want.index[at] != have {
@@ -104,6 +92,7 @@ func (t *treePlan) indexChanges() string {
 			differ[at.path] = true
 		}
 	}
+	// The paths to remove precede the entries to add, because a directory can replace a file.
 	var in strings.Builder
 	for path := range differ {
 		in.WriteString(removalEntry(path))
@@ -113,17 +102,19 @@ func (t *treePlan) indexChanges() string {
 			fmt.Fprintf(&in, "%s %s %d\t%s\x00", want.mode, want.id, at.stage, at.path)
 		}
 	}
-	return in.String()
-}
-
-// setHead sets HEAD to the saved branch or, if HEAD was detached, to the saved commit.
-func (w *restorer) setHead(ctx context.Context, t *treePlan) error {
-	c := call{dir: t.dir}
-	switch want := t.saved; {
-	case want.Branch == t.was.Branch && (want.Branch != "" || want.Head == t.was.Head):
+	if in.Len() == 0 && len(t.write) == 0 {
 		return nil
-	case want.Branch != "":
-		return w.git.run(ctx, c, "symbolic-ref", "-m", "raymond: restore", "HEAD", "refs/heads/"+want.Branch)
 	}
-	return w.git.run(ctx, c, "update-ref", "--no-deref", "-m", "raymond: restore", "HEAD", t.saved.Head)
+	if in.Len() > 0 {
+		c.in = strings.NewReader(in.String())
+		if err := w.git.run(ctx, c, "update-index", "-z", "--index-info"); err != nil {
+			return err
+		}
+	}
+	c.in = nil
+	err = w.git.run(ctx, c, "update-index", "-q", "--refresh")
+	if exitedWith(err, 1) {
+		return nil // some files differ from the index, as they did when they were saved
+	}
+	return err
 }

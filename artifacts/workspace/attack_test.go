@@ -67,43 +67,36 @@ func TestSettingsDoNotRedirectTheToken(t *testing.T) {
 				continue
 			}
 			t.Run(name+" in "+where, func(t *testing.T) {
-				attackFetch(t, old, saved, all[name], where)
+				secret := "basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:secret"))
+				thief, stolen := listener(t, http.NotFound)
+				forge, requests := listener(t, http.NotFound)
+				here := clone(t, otherRemote(t, "x"))
+				mark := filepath.Join(here.root, "mark")
+				installtest.WriteProgram(t, filepath.Join(here.root, "marker"), "#!/bin/sh\ntouch '"+mark+"'\n")
+				write(t, here.root, "planted", "[http]\n\tproxy = "+thief.URL+"\n")
+				git(t, here.checkout(), "remote", "set-url", "origin", forge.URL+"/owner/repo")
+				text := strings.NewReplacer("THIEF", thief.URL, "FORGE", forge.URL, "PLANTED", filepath.Join(here.root, "planted"),
+					"MARKER", filepath.Join(here.root, "marker"), "MARK", mark).Replace(all[name])
+				home := ""
+				switch where {
+				case "home":
+					home = text
+				case "config.worktree":
+					git(t, here.checkout(), "config", "extensions.worktreeConfig", "true")
+					write(t, here.checkout(), ".git/config.worktree", text)
+				default:
+					write(t, here.checkout(), ".git/config", read(t, here.checkout(), ".git/config")+text)
+				}
+				g := &workspace.Git{Env: homeWith(t, home), Token: "secret", ServerURL: forge.URL}
+				_, err := g.Restore(t.Context(), workspace.RestoreRequest{From: saved, Dir: relocated(old, here)})
+				assert.Check(t, isConflict(err), "error: got %v, want a conflict, because the server has no such commit", err)
+				assert.Check(t, len(requests.headers) > 0 && requests.headers[0] == secret, "token at the right server: got %q, want %q", requests.headers, secret)
+				assert.Check(t, is.Len(stolen.hosts, 0), "server of the attacker: got requests for %q with %q, want none", stolen.hosts, stolen.headers)
+				_, err = os.Stat(mark)
+				assert.Check(t, err != nil, "a program or file of the attacker was used")
 			})
 		}
 	}
-}
-
-// attackFetch restores a save while a settings file contains an attacker's settings, and checks that they have
-// no effect. where names the settings file.
-func attackFetch(t *testing.T, old site, saved, settings, where string) {
-	t.Helper()
-	secret := "basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:secret"))
-	thief, stolen := listener(t, http.NotFound)
-	forge, requests := listener(t, http.NotFound)
-	here := clone(t, otherRemote(t, "x"))
-	mark := filepath.Join(here.root, "mark")
-	installtest.WriteProgram(t, filepath.Join(here.root, "marker"), "#!/bin/sh\ntouch '"+mark+"'\n")
-	write(t, here.root, "planted", "[http]\n\tproxy = "+thief.URL+"\n")
-	git(t, here.checkout(), "remote", "set-url", "origin", forge.URL+"/owner/repo")
-	text := strings.NewReplacer("THIEF", thief.URL, "FORGE", forge.URL, "PLANTED", filepath.Join(here.root, "planted"),
-		"MARKER", filepath.Join(here.root, "marker"), "MARK", mark).Replace(settings)
-	home := ""
-	switch where {
-	case "home":
-		home = text
-	case "config.worktree":
-		git(t, here.checkout(), "config", "extensions.worktreeConfig", "true")
-		write(t, here.checkout(), ".git/config.worktree", text)
-	default:
-		write(t, here.checkout(), ".git/config", read(t, here.checkout(), ".git/config")+text)
-	}
-	g := &workspace.Git{Env: homeWith(t, home), Token: "secret", ServerURL: forge.URL}
-	_, err := g.Restore(t.Context(), workspace.RestoreRequest{From: saved, Dir: relocated(old, here)})
-	assert.Check(t, isConflict(err), "error: got %v, want a conflict, because the server has no such commit", err)
-	assert.Check(t, len(requests.headers) > 0 && requests.headers[0] == secret, "token at the right server: got %q, want %q", requests.headers, secret)
-	assert.Check(t, is.Len(stolen.hosts, 0), "server of the attacker: got requests for %q with %q, want none", stolen.hosts, stolen.headers)
-	_, err = os.Stat(mark)
-	assert.Check(t, err != nil, "a program or file of the attacker was used")
 }
 
 // TestTokenDoesNotFollowRedirects checks that a fetch fails, and sends no token, if the server redirects it
@@ -137,7 +130,6 @@ func fifo(t *testing.T, path string) {
 // TestGitNeverBlocks puts pipes, devices and sparse files of terabytes at paths that git reads. It checks
 // that a save ends soon and doesn't fill the memory. Whether the save succeeds doesn't matter.
 func TestGitNeverBlocks(t *testing.T) {
-	remote := sharedRemote(t)
 	const tera = 10 << 40
 	t.Cleanup(func() {
 		var own, used syscall.Rusage
@@ -168,8 +160,7 @@ func TestGitNeverBlocks(t *testing.T) {
 			}
 			t.Run(how+" as "+name, func(t *testing.T) {
 				t.Parallel()
-				s := clone(t, remote)
-				dir, base := s.checkout(), head(t, s.checkout())
+				s, dir, base := checkout(t)
 				write(t, dir, "a", "changed\n")
 				env, path := homeWith(t, ""), filepath.Join(dir, name)
 				switch name {

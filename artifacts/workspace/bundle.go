@@ -68,14 +68,6 @@ func checkBundleSize(f *os.File, limit, before int64) (header, int64, error) {
 	return head, n, err
 }
 
-// bundleRequest describes a bundle to create.
-type bundleRequest struct {
-	to    string // path of the new file
-	reach string // refs and commits in the input format of git rev-list
-	room  int64  // maximum size of the bundle in bytes
-	limit int64  // limit on packed bytes that a restore will apply
-}
-
 // bundleResult describes a bundle that was created.
 type bundleResult struct {
 	header
@@ -83,21 +75,23 @@ type bundleResult struct {
 	sum  string // SHA-256, in hex
 }
 
-// bundle creates a bundle file. If the bundle is so large that no restore would accept it, the error is
-// errFull or an *inflatedError. After an error the file doesn't exist.
-func (t *tool) bundle(ctx context.Context, c call, b bundleRequest) (result bundleResult, err error) {
-	f, _, err := files.OpenFile(b.to, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+// bundle creates a bundle file at the path to. reach contains refs and commits in the input format of git rev-list.
+// room is the maximum size of the bundle in bytes, and limit is the limit on packed bytes that a restore will apply.
+// If the bundle is so large that no restore would accept it, the error is errFull or an *inflatedError. After an
+// error the file doesn't exist.
+func (t *tool) bundle(ctx context.Context, c call, to, reach string, room, limit int64) (result bundleResult, err error) {
+	f, _, err := files.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return result, err
 	}
 	defer func() {
 		if err = errors.Join(err, f.Close()); err != nil {
-			err = errors.Join(err, os.Remove(b.to))
+			err = errors.Join(err, os.Remove(to))
 		}
 	}()
 	sum := sha256.New()
-	out := &limitedWriter{w: io.MultiWriter(f, sum), left: b.room}
-	c.in, c.out = strings.NewReader(b.reach), out
+	out := &limitedWriter{w: io.MultiWriter(f, sum), left: room}
+	c.in, c.out = strings.NewReader(reach), out
 	err = t.run(ctx, c, "bundle", "create", "--quiet", "-", "--stdin")
 	if out.full && ctx.Err() == nil {
 		err = errFull
@@ -105,7 +99,7 @@ func (t *tool) bundle(ctx context.Context, c call, b bundleRequest) (result bund
 	if err != nil {
 		return result, err
 	}
-	head, _, err := checkBundleSize(f, b.limit, 0)
+	head, _, err := checkBundleSize(f, limit, 0)
 	return bundleResult{head, out.written, hex.EncodeToString(sum.Sum(nil))}, err
 }
 

@@ -43,17 +43,55 @@ func (s *Snapshots) Changes(ctx context.Context, most DiffLimits) (map[int]Chang
 		return nil, err
 	}
 	defer t.git.close()
-	all, err := t.list(ctx)
+	shots, err := t.list(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(one Snapshot) bool { return one.IsStart })
-	slices.Reverse(all)
-	found, err := t.compare(ctx, all, most)
+	shots = slices.DeleteFunc(shots, func(one Snapshot) bool { return one.IsStart })
+	slices.Reverse(shots)
+	var names []string // for each snapshot, its tree and the tree to compare it with
+	for _, shot := range shots {
+		before := shot.from + ":0/work"
+		if shot.from == "" {
+			before = shot.Base + "^{tree}"
+		}
+		names = append(names, shot.commit+":0/work", before)
+	}
+	lines, err := t.git.objects(ctx, t.call(), "%(objectname) %(objecttype)", names)
 	if err != nil {
 		return nil, err
 	}
-	changes := map[int]Changes{}
+	var found []*snapshotDiff
+	var in strings.Builder
+	for i := range shots {
+		shot := &shots[i]
+		after, _ := parseTree(lines[2*i])
+		before, isThere := parseTree(lines[2*i+1])
+		// A snapshot may contain no files, and a first commit has no predecessor: these trees are empty. If
+		// the predecessor no longer exists, its files are unknown, and the snapshot is skipped.
+		if isLost := shot.After > 0 && shot.from == "" || shot.Base != "" && !isThere; !isLost {
+			found = append(found, &snapshotDiff{of: shot, line: before + " " + after + "\n"})
+			in.WriteString(before + " " + after + "\n")
+		}
+	}
+	changes, c := map[int]Changes{}, t.call()
+	if len(found) == 0 {
+		return changes, nil
+	}
+	c.in = strings.NewReader(in.String())
+	out, err := t.git.output(ctx, c, "diff-tree", "--stdin", "-r", "-z", "--no-renames", "--name-status")
+	if err != nil {
+		return nil, err
+	}
+	if err := parseNameStatus(string(out), found); err != nil {
+		return nil, err
+	}
+	if most.All != 0 {
+		c.in = strings.NewReader(in.String())
+		if err := t.diffs(ctx, c, found, most); err != nil {
+			return nil, err
+		}
+	}
 	for _, c := range found {
 		changes[c.of.Exec] = Changes{c.files, c.of.IsShared}
 	}
@@ -65,57 +103,6 @@ type snapshotDiff struct {
 	of    *Snapshot
 	line  string // the trees before and after, as input for git diff-tree, whose output begins with the same line
 	files []Change
-}
-
-// compare returns the files that changed in each snapshot. It skips snapshots that can't be compared.
-func (t *snapshotTool) compare(ctx context.Context, shots []Snapshot, most DiffLimits) ([]*snapshotDiff, error) {
-	all, err := t.trees(ctx, shots)
-	if err != nil || len(all) == 0 {
-		return nil, err
-	}
-	var in strings.Builder
-	for _, c := range all {
-		in.WriteString(c.line)
-	}
-	c := t.call()
-	c.in = strings.NewReader(in.String())
-	out, err := t.git.output(ctx, c, "diff-tree", "--stdin", "-r", "-z", "--no-renames", "--name-status")
-	if err != nil {
-		return nil, err
-	}
-	if err := parseNameStatus(string(out), all); err != nil || most.All == 0 {
-		return all, err
-	}
-	c.in = strings.NewReader(in.String())
-	return all, t.diffs(ctx, c, all, most)
-}
-
-// trees returns the two trees to compare for each snapshot. It skips snapshots that can't be compared.
-func (t *snapshotTool) trees(ctx context.Context, shots []Snapshot) ([]*snapshotDiff, error) {
-	var names []string
-	for _, s := range shots {
-		before := s.from + ":0/work"
-		if s.from == "" {
-			before = s.Base + "^{tree}"
-		}
-		names = append(names, s.commit+":0/work", before)
-	}
-	lines, err := t.git.objects(ctx, t.call(), "%(objectname) %(objecttype)", names)
-	if err != nil {
-		return nil, err
-	}
-	var all []*snapshotDiff
-	for i := range shots {
-		s := &shots[i]
-		after, _ := parseTree(lines[2*i])
-		before, isThere := parseTree(lines[2*i+1])
-		// A snapshot may contain no files, and a first commit has no predecessor: these trees are empty. If
-		// the predecessor no longer exists, its files are unknown, and the snapshot is skipped.
-		if isLost := s.After > 0 && s.from == "" || s.Base != "" && !isThere; !isLost {
-			all = append(all, &snapshotDiff{of: s, line: before + " " + after + "\n"})
-		}
-	}
-	return all, nil
 }
 
 // parseTree parses a line of git cat-file about a tree. If the tree doesn't exist, it returns the id of

@@ -56,9 +56,24 @@ func (p *packer) commit(ctx context.Context, limit int64) (id string, err error)
 // the stored ones. Examples are files with converted line ends, and files whose contents git LFS or
 // another filter stores elsewhere. Only files that were staged or committed after the checkout need this.
 func (p *packer) addConverted(ctx context.Context, wt *worktree) error {
-	fresh, err := p.convertible(ctx, wt)
-	if err != nil || len(fresh) == 0 {
-		return err
+	// fresh maps paths to index entries that differ from the checkout's commit and, according to git, match their files.
+	fresh := map[string]item{}
+	if p.src.base != "" && wt.Head != "" && wt.Head != p.src.base {
+		since, err := p.git.differences(ctx, p.call, p.src.base, wt.Head)
+		if err != nil {
+			return err
+		}
+		for _, d := range since {
+			fresh[d.path] = d.to
+		}
+	}
+	for _, e := range wt.status {
+		if fresh[e.path] = e.index[0]; e.changed != '.' {
+			delete(fresh, e.path)
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
 	}
 	root, err := os.OpenRoot(wt.Dir)
 	if err != nil {
@@ -73,27 +88,6 @@ func (p *packer) addConverted(ctx context.Context, wt *worktree) error {
 		}
 	}
 	return nil
-}
-
-// convertible returns the index entries that differ from the checkout's commit and that, according to
-// git, match their files.
-func (p *packer) convertible(ctx context.Context, wt *worktree) (map[string]item, error) {
-	all := map[string]item{}
-	if p.src.base != "" && wt.Head != "" && wt.Head != p.src.base {
-		since, err := p.git.differences(ctx, p.call, p.src.base, wt.Head)
-		if err != nil {
-			return nil, err
-		}
-		for _, d := range since {
-			all[d.path] = d.to
-		}
-	}
-	for _, e := range wt.status {
-		if all[e.path] = e.index[0]; e.changed != '.' {
-			delete(all, e.path)
-		}
-	}
-	return all, nil
 }
 
 var errUnread = errors.New("git has not read all")
@@ -127,15 +121,6 @@ const (
 	stagePart = "stage"
 )
 
-// treeWriter writes the tree of one worktree in the commit.
-type treeWriter struct {
-	*packer
-	w    *bufio.Writer
-	wt   *worktree
-	root *os.Root
-	n    int // number of the worktree
-}
-
 // writeTree writes the tree of the n-th worktree: the tree of HEAD, changed by the worktree's status.
 func (p *packer) writeTree(w *bufio.Writer, n int, wt *worktree) error {
 	root, err := os.OpenRoot(wt.Dir)
@@ -146,78 +131,97 @@ func (p *packer) writeTree(w *bufio.Writer, n int, wt *worktree) error {
 	if wt.tree != "" && wt.tree != emptyTree {
 		fmt.Fprintf(w, "M 040000 %s %d/index\nM 040000 %[1]s %[2]d/work\n", wt.tree, n)
 	}
-	t := &treeWriter{p, w, wt, root, n}
 	// Deletions come first, so that a directory can replace a file.
 	for _, e := range wt.status {
 		if e.kind == 'u' || e.kind == '1' && e.staged != '.' {
-			fmt.Fprintf(w, "D %s\nD %s\n", t.path(indexPart, e.path), t.path(workPart, e.path))
+			fmt.Fprintf(w, "D %s\nD %s\n", pathInCommit(n, indexPart, e.path), pathInCommit(n, workPart, e.path))
 		}
 		if e.changed == 'D' {
-			fmt.Fprintf(w, "D %s\n", t.path(workPart, e.path))
+			fmt.Fprintf(w, "D %s\n", pathInCommit(n, workPart, e.path))
 		}
 	}
 	for _, e := range wt.status {
-		t.writeIndex(e)
+		if e.kind == '1' && e.staged == '.' { // the index matches HEAD at the path
+			continue
+		}
+		for stage, it := range e.index {
+			part := indexPart
+			if stage > 0 {
+				part = fmt.Sprint(stagePart, "/", stage)
+			}
+			if it.mode != "" {
+				fmt.Fprintf(w, "M %s %s %s\n", it.mode, it.id, pathInCommit(n, part, e.path))
+			}
+		}
+		if it := e.index[0]; it.mode != "" && e.changed != 'D' {
+			fmt.Fprintf(w, "M %s %s %s\n", it.mode, it.id, pathInCommit(n, workPart, e.path))
+		}
 	}
 	for _, e := range wt.status {
-		if err := t.writeFile(e); err != nil {
+		if err := p.writeFile(w, n, wt, root, e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// path returns the quoted path of a file in the commit.
-func (t *treeWriter) path(part, path string) string {
-	return quotePath(fmt.Sprintf("%d/%s/%s", t.n, part, path))
+// pathInCommit returns the quoted path in the commit of a file of the n-th worktree.
+func pathInCommit(n int, part, path string) string {
+	return quotePath(fmt.Sprintf("%d/%s/%s", n, part, path))
 }
 
-// writeIndex writes the index entries of a path. It writes nothing if the index matches HEAD at the path.
-func (t *treeWriter) writeIndex(e entry) {
-	if e.kind == '1' && e.staged == '.' {
-		return
-	}
-	for stage, it := range e.index {
-		part := indexPart
-		if stage > 0 {
-			part = fmt.Sprint(stagePart, "/", stage)
-		}
-		if it.mode != "" {
-			fmt.Fprintf(t.w, "M %s %s %s\n", it.mode, it.id, t.path(part, e.path))
-		}
-	}
-	if it := e.index[0]; it.mode != "" && e.changed != 'D' {
-		fmt.Fprintf(t.w, "M %s %s %s\n", it.mode, it.id, t.path(workPart, e.path))
-	}
-}
-
-// writeFile writes the current content of a file that differs from the index. If the path is a separate
-// repository that is not saved, it adds a note instead.
-func (t *treeWriter) writeFile(e entry) error {
+// writeFile writes the current content of a file of the n-th worktree that differs from the index. If the path is a
+// separate repository that is not saved, or a file that is unreadable or not regular, it adds a note instead.
+func (p *packer) writeFile(w *bufio.Writer, n int, wt *worktree, root *os.Root, e entry) error {
 	switch {
 	case e.kind == '?' && strings.HasSuffix(e.path, "/"), e.isSubmodule, e.index[0].mode == modeSub && e.mode == modeSub:
-		if !t.git.isSaved(filepath.Join(t.wt.Dir, filepath.FromSlash(e.path))) {
-			t.src.note("%s: %q is a separate repository and is not saved", t.wt.Dir, e.path)
+		if !p.git.isSaved(filepath.Join(wt.Dir, filepath.FromSlash(e.path))) {
+			p.src.note("%s: %q is a separate repository and is not saved", wt.Dir, e.path)
 		}
 		return nil
 	case e.changed == '.', e.changed == 'D', e.mode == modeNone, e.mode == modeSub:
 		return nil
 	}
-	to := t.path(workPart, e.path)
-	info, err := t.root.Lstat(e.path)
+	to := pathInCommit(n, workPart, e.path)
+	info, err := root.Lstat(e.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // it was removed after git status read it
-		fmt.Fprintf(t.w, "D %s\n", to)
+		fmt.Fprintf(w, "D %s\n", to)
 		return nil
 	case err == nil && info.Mode()&fs.ModeSymlink != 0:
-		return t.writeLink(e.path, to)
+		target, err := root.Readlink(e.path)
+		if err != nil {
+			return asMoved(err)
+		}
+		fmt.Fprintf(w, "M %s inline %s\ndata %d\n%s\n", modeLink, to, len(target), target)
+		return nil
 	case err == nil:
-		if id := t.stamps.id(t.wt.Dir+"\x00"+e.path, info); id != "" {
-			fmt.Fprintf(t.w, "M %s %s %s\n", e.modeOf(fileMode(info)), id, to)
+		if id := p.stamps.id(wt.Dir+"\x00"+e.path, info); id != "" {
+			fmt.Fprintf(w, "M %s %s %s\n", e.modeOf(fileMode(info)), id, to)
 			return nil
 		}
 	}
-	return t.writeContent(e, to)
+	f, info, err := files.OpenIn(root, e.path)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, files.ErrNotRegular) {
+		var at *fs.PathError
+		if errors.As(err, &at) {
+			err = at.Err
+		}
+		p.src.note("%s: %q is not saved: %s", wt.Dir, e.path, err)
+		return nil
+	}
+	if err != nil {
+		return asMoved(err)
+	}
+	defer f.Close()
+	fmt.Fprintf(w, "M %s inline %s\ndata %d\n", e.modeOf(fileMode(info)), to, info.Size())
+	sum := blobHash(info.Size())
+	// If the file grows while it is read, only the bytes that it had when it was opened are saved.
+	if n, err := io.CopyN(io.MultiWriter(w, sum), f, info.Size()); err != nil {
+		return asMoved(fmt.Errorf("read %q: %d of %d bytes: %w", e.path, n, info.Size(), err))
+	}
+	p.stamps.add(wt.Dir+"\x00"+e.path, info, sum)
+	return w.WriteByte('\n')
 }
 
 // modeOf returns the mode with which a file is saved. This is the mode from git status, except for untracked
@@ -227,42 +231,6 @@ func (e *entry) modeOf(here string) string {
 		return here
 	}
 	return e.mode
-}
-
-// writeContent writes the bytes of a file. If the file is unreadable or not regular, it adds a note and
-// writes nothing.
-func (t *treeWriter) writeContent(e entry, to string) error {
-	f, info, err := files.OpenIn(t.root, e.path)
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, files.ErrNotRegular) {
-		var at *fs.PathError
-		if errors.As(err, &at) {
-			err = at.Err
-		}
-		t.src.note("%s: %q is not saved: %s", t.wt.Dir, e.path, err)
-		return nil
-	}
-	if err != nil {
-		return asMoved(err)
-	}
-	defer f.Close()
-	fmt.Fprintf(t.w, "M %s inline %s\ndata %d\n", e.modeOf(fileMode(info)), to, info.Size())
-	sum := blobHash(info.Size())
-	// If the file grows while it is read, only the bytes that it had when it was opened are saved.
-	if n, err := io.CopyN(io.MultiWriter(t.w, sum), f, info.Size()); err != nil {
-		return asMoved(fmt.Errorf("read %q: %d of %d bytes: %w", e.path, n, info.Size(), err))
-	}
-	t.stamps.add(t.wt.Dir+"\x00"+e.path, info, sum)
-	return t.w.WriteByte('\n')
-}
-
-// writeLink writes a symbolic link.
-func (t *treeWriter) writeLink(path, to string) error {
-	target, err := t.root.Readlink(path)
-	if err != nil {
-		return asMoved(err)
-	}
-	fmt.Fprintf(t.w, "M %s inline %s\ndata %d\n%s\n", modeLink, to, len(target), target)
-	return nil
 }
 
 // asMoved wraps errMovedNow around an error that means that a file was removed or became shorter while it

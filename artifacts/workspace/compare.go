@@ -13,9 +13,13 @@ import (
 	"strings"
 )
 
-// planTrees compares every worktree with its saved state and plans the changes to it. The error is a
-// *Conflict if files in a worktree are in the way.
-func (w *restorer) planTrees(ctx context.Context, p *plan) error {
+// plan plans the changes to the branches of a repository, and compares every worktree with its saved state and
+// plans the changes to it. The error is a *Conflict if commits would be lost, or if files in a worktree are in the
+// way.
+func (w *restorer) plan(ctx context.Context, p *plan) error {
+	if err := w.planBranches(ctx, p); err != nil {
+		return err
+	}
 	listings, err := w.readListings(ctx, p)
 	if err != nil {
 		return err
@@ -23,8 +27,17 @@ func (w *restorer) planTrees(ctx context.Context, p *plan) error {
 	for i, saved := range p.saved.Trees {
 		t := &treePlan{saved: saved, dir: w.Dir(saved.Dir), want: listings[i]}
 		p.trees = append(p.trees, t)
-		if t.isNew, err = w.isNewTree(ctx, p, t); err != nil {
-			return err
+		if !saved.Main {
+			here, err := w.git.location(ctx, t.dir)
+			if err != nil {
+				return err
+			}
+			if here == nil || !sameDir(here.top, t.dir) || here.common != p.common || !here.isLinked() {
+				t.isNew = true
+				if err := checkVacant(t.dir); err != nil {
+					return err
+				}
+			}
 		}
 		if err := w.compare(ctx, t); err != nil {
 			return err
@@ -38,22 +51,6 @@ func (w *restorer) planTrees(ctx context.Context, p *plan) error {
 		}
 	}
 	return nil
-}
-
-// isNewTree reports whether a linked worktree doesn't exist yet and must be created. The error is a *Conflict
-// if something else, except an empty directory, is at its path.
-func (w *restorer) isNewTree(ctx context.Context, p *plan, t *treePlan) (bool, error) {
-	if t.saved.Main {
-		return false, nil
-	}
-	here, err := w.git.location(ctx, t.dir)
-	if err != nil {
-		return false, err
-	}
-	if here != nil && sameDir(here.top, t.dir) && here.common == p.common && here.isLinked() {
-		return false, nil
-	}
-	return true, checkVacant(t.dir)
 }
 
 // compare compares a worktree with its saved state. It adds to the plan which files to write, which to
@@ -91,7 +88,14 @@ func (w *restorer) compare(ctx context.Context, t *treePlan) error {
 	if t.now, err = w.git.indexOf(ctx, t.dir); err != nil {
 		return err
 	}
-	for _, p := range c.paths() {
+	all := map[string]bool{} // paths in the index or in the saved files
+	for p := range c.want.work {
+		all[p] = true
+	}
+	for at := range c.now {
+		all[at.path] = true
+	}
+	for _, p := range slices.Sorted(maps.Keys(all)) {
 		if err := c.comparePath(p); err != nil {
 			return err
 		}
@@ -120,18 +124,6 @@ type comparison struct {
 	changed map[string]bool // paths whose file differs from the index
 }
 
-// paths returns every path that is in the index or in the saved files.
-func (c *comparison) paths() []string {
-	all := map[string]bool{}
-	for p := range c.want.work {
-		all[p] = true
-	}
-	for at := range c.now {
-		all[at.path] = true
-	}
-	return slices.Sorted(maps.Keys(all))
-}
-
 // comparePath adds the change to one path to the plan.
 func (c *comparison) comparePath(p string) error {
 	want, wanted := c.want.work[p]
@@ -149,7 +141,20 @@ func (c *comparison) comparePath(p string) error {
 		c.remove = append(c.remove, p)
 		return nil
 	}
-	return c.compareFile(p, clean)
+	// The file must be replaced, or it differs from the index.
+	found, err := itemOnDisk(c.root, p)
+	if err != nil {
+		return err
+	}
+	switch {
+	case found == want: // there is nothing to do; both are zero if the file is neither saved nor on disk
+	case found.mode == modeDir && !wanted: // a directory has replaced the file, so there is nothing to remove
+	case wanted && (found == item{} || found.mode == modeDir), clean: // if p is a directory, checkRoom checks the files in it
+		c.write = append(c.write, p)
+	default:
+		c.inTheWay = append(c.inTheWay, p)
+	}
+	return nil
 }
 
 // hasOtherEntry reports whether the index has an entry at a path that differs from the saved one. A
@@ -162,24 +167,6 @@ func (c *comparison) hasOtherEntry(p string) bool {
 		}
 	}
 	return false
-}
-
-// compareFile compares the file at a path that must be replaced, or that differs from the index.
-func (c *comparison) compareFile(p string, clean bool) error {
-	want, wanted := c.want.work[p]
-	have, err := itemOnDisk(c.root, p)
-	if err != nil {
-		return err
-	}
-	switch {
-	case have == want: // there is nothing to do; both are zero if the file is neither saved nor on disk
-	case have.mode == modeDir && !wanted: // a directory has replaced the file, so there is nothing to remove
-	case wanted && (have == item{} || have.mode == modeDir), clean: // if p is a directory, checkRoom checks the files in it
-		c.write = append(c.write, p)
-	default:
-		c.inTheWay = append(c.inTheWay, p)
-	}
-	return nil
 }
 
 // checkRoom checks the paths of the files to write. If the path of a needed directory is a file, or the
@@ -200,29 +187,24 @@ func (c *comparison) checkRoom() error {
 				c.inTheWay = append(c.inTheWay, dir)
 			}
 		}
-		if err := c.listInside(p, gone); err != nil {
+		info, err := c.root.Lstat(p)
+		if err != nil || !info.IsDir() {
+			continue // p is not a directory, so comparePath has checked it
+		}
+		top := c.root.Name()
+		err = filepath.WalkDir(filepath.Join(top, filepath.FromSlash(p)), func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			rel, err := filepath.Rel(top, name)
+			if rel = filepath.ToSlash(rel); err == nil && !gone[rel] {
+				c.inTheWay = append(c.inTheWay, rel)
+			}
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// listInside checks the path p of a file to write. If it is a directory, all files in it that the restore
-// doesn't remove are added to the files in the way.
-func (c *comparison) listInside(p string, gone map[string]bool) error {
-	info, err := c.root.Lstat(p)
-	if err != nil || !info.IsDir() {
-		return nil // p is not a directory, so compareFile has checked it
-	}
-	top := c.root.Name()
-	return filepath.WalkDir(filepath.Join(top, filepath.FromSlash(p)), func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		rel, err := filepath.Rel(top, name)
-		if rel = filepath.ToSlash(rel); err == nil && !gone[rel] {
-			c.inTheWay = append(c.inTheWay, rel)
-		}
-		return err
-	})
 }

@@ -117,9 +117,7 @@ func TestLFSContentsAreNotSaved(t *testing.T) {
 	sh(t, old.checkout(), `git config filter.enc.clean 'tr a-z A-Z'; mkdir -p .git/info; echo '*.enc filter=enc' > .git/info/attributes; echo plain > by.enc; git add by.enc
 		git config filter.lfs.clean cat; id=$(git rev-parse HEAD:big.bin); cp big.bin committed.bin; cp big.bin staged.bin
 		git update-index --add --cacheinfo 100644,$id,committed.bin; git commit -q -m large; git update-index --add --cacheinfo 100644,$id,staged.bin`)
-	to = t.TempDir()
-	save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{old.checkout()}, Base: base, To: to})
-	mustRestore(t, to, old, here)
+	moveTo(t, old, here, base, old.checkout())
 	for name, want := range map[string]string{"big.bin": content, "other.bin": "changed\n", "x": "x\n", "committed.bin": content, "staged.bin": content, "by.enc": "plain\n"} {
 		assert.Check(t, is.Equal(read(t, here.checkout(), name), want), "file %s", name)
 	}

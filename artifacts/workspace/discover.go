@@ -21,19 +21,6 @@ type location struct {
 // isLinked reports whether the worktree is linked, not the main worktree.
 func (p *location) isLinked() bool { return p.gitDir != p.common }
 
-// setTop changes the top directory to the spelling in dir, the caller's path, if possible. inside is dir
-// without links. The top directory is saved in this spelling, because the machine that restores the work
-// can't resolve links of this machine.
-func (p *location) setTop(dir, inside string) {
-	written, ok := strings.CutSuffix(filepath.Clean(dir), strings.TrimPrefix(inside, p.top))
-	if written == "" {
-		written = string(filepath.Separator)
-	}
-	if ok && sameDir(written, p.top) {
-		p.top = written
-	}
-}
-
 // sameDir reports whether two paths name the same existing file or directory.
 func sameDir(a, b string) bool {
 	ia, errA := os.Stat(a)
@@ -88,38 +75,23 @@ func (t *tool) discover(ctx context.Context, dirs []string) ([]*source, []string
 		seen[p.gitDir] = true
 		at := slices.IndexFunc(sources, func(s *source) bool { return s.common == p.common })
 		if at < 0 {
-			s, err := t.source(ctx, p)
-			if err != nil {
-				return nil, nil, err
+			main := p
+			if p.isLinked() {
+				top := strings.TrimSuffix(p.common, string(filepath.Separator)+".git") // the default location of the main worktree
+				if main, err = t.location(ctx, top); err != nil {
+					return nil, nil, err
+				}
+				if main == nil || main.common != p.common || main.isLinked() { // for example, the repository is bare
+					notes = append(notes, fmt.Sprintf("%s: not saved, because its repository has no main worktree", p.top))
+					continue
+				}
 			}
-			if s == nil {
-				notes = append(notes, fmt.Sprintf("%s: not saved, because its repository has no main worktree", p.top))
-				continue
-			}
-			s.main = i == 0
-			seen[s.gitDir] = true
-			at, sources = len(sources), append(sources, s)
+			seen[main.gitDir] = true
+			at, sources = len(sources), append(sources, &source{location: *main, main: i == 0, trees: []*worktree{worktreeAt(main)}})
 		}
 		if s := sources[at]; p.isLinked() {
 			s.trees = append(s.trees, worktreeAt(p))
 		}
 	}
 	return sources, notes, nil
-}
-
-// source finds the main worktree of a repository. It returns nil if the default location contains no
-// worktree, for example because the repository is bare.
-func (t *tool) source(ctx context.Context, p *location) (*source, error) {
-	main := p
-	if p.isLinked() {
-		var err error
-		top := strings.TrimSuffix(p.common, string(filepath.Separator)+".git") // the default location
-		if main, err = t.location(ctx, top); err != nil {
-			return nil, err
-		}
-		if main == nil || main.common != p.common || main.isLinked() {
-			return nil, nil
-		}
-	}
-	return &source{location: *main, trees: []*worktree{worktreeAt(main)}}, nil
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // CommitPath is a file or directory in a commit.
@@ -99,7 +101,7 @@ func (t *tool) committedFiles(ctx context.Context, c *CommitPath) (bare string, 
 		names += lines(f.id)
 	}
 	bare = filepath.Join(t.temp, "committed")
-	if err := t.copyObjects(ctx, copyRequest{from: lent, to: bare, names: names, most: maxBytes}); err != nil {
+	if err := t.copyObjects(ctx, lent, bare, names, nil, maxBytes); err != nil {
 		return "", nil, fmt.Errorf("the files of %q in commit %s: %w", c.Name, c.Commit, err)
 	}
 	if list, err = t.listCommitted(ctx, bare, *c); err != nil {
@@ -142,7 +144,13 @@ func (g *Git) Base(ctx context.Context, dir, started string) string {
 		return ""
 	}
 	defer t.close()
-	_ = t.recordTags(ctx, dir) // after an error, a save contains all tags
+	// If a record of the tags from earlier in the job exists, it stays unchanged. After an error, a save contains all
+	// tags.
+	if p, _ := t.location(ctx, dir); p != nil && t.tagsFile(p) != "" {
+		if at, err := t.refs(ctx, p); err == nil {
+			_ = errors.Join(os.MkdirAll(g.TagsDir, 0o700), files.WriteNew(t.tagsFile(p), []byte(at.raw), 0o600))
+		}
+	}
 	if isID(started) && t.run(ctx, call{dir: dir}, "merge-base", "--is-ancestor", started, "HEAD") == nil {
 		return started
 	}

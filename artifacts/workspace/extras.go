@@ -3,9 +3,7 @@ package workspace
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -36,20 +34,6 @@ func (t *tool) tagsFile(p *location) string {
 		return ""
 	}
 	return filepath.Join(t.opts.TagsDir, fmt.Sprintf("%x", sha256.Sum256([]byte(p.common))))
-}
-
-// recordTags records the tags of a checkout before agents work in it, if Git.TagsDir is set. If a record
-// from earlier in the job exists, it stays unchanged, and the error is fs.ErrExist.
-func (t *tool) recordTags(ctx context.Context, dir string) error {
-	p, err := t.location(ctx, dir)
-	if p == nil || t.tagsFile(p) == "" {
-		return err
-	}
-	at, err := t.refs(ctx, p)
-	if err != nil {
-		return err
-	}
-	return errors.Join(os.MkdirAll(t.opts.TagsDir, 0o700), files.WriteNew(t.tagsFile(p), []byte(at.raw), 0o600))
 }
 
 // extras returns the tags that a repository did not have before agents started, and the entries of its

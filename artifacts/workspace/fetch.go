@@ -49,7 +49,7 @@ var ErrNoObjects = errors.New("the partial clone lacks objects that origin does 
 // the repository at common is a partial clone. commits are in the input format of git rev-list, and options are
 // further options of git rev-list. If origin doesn't provide an object, the error wraps ErrNoObjects.
 func (t *tool) fetchMissing(ctx context.Context, c call, common, commits string, options ...string) error {
-	if h := t.views[common]; h == nil || !h.origin.partial || commits == "" {
+	if h := t.views[common]; h == nil || !h.isPartial || commits == "" {
 		return nil
 	}
 	list := c
@@ -82,7 +82,7 @@ func (t *tool) fetch(ctx context.Context, common, to string, ids []string, areCo
 	if err != nil {
 		return err
 	}
-	if h.origin.url == "" {
+	if h.origin == "" {
 		return errors.New("the repository has no origin")
 	}
 	shallow, err := readShallow(common)
@@ -102,25 +102,27 @@ func (t *tool) fetch(ctx context.Context, common, to string, ids []string, areCo
 	if areCommits && len(shallow) > 0 {
 		args = append(args, "--depth=1")
 	}
-	if areCommits && h.origin.filter != "" {
-		args = append(args, "--filter="+h.origin.filter)
+	if areCommits && h.filter != "" {
+		args = append(args, "--filter="+h.filter)
 	}
-	c := call{dir: own, bare: own, remote: overHTTP(h.origin.url, t.opts.ServerURL), in: strings.NewReader(lines(ids...))}
-	c.settings = append(h.origin.settings(t.opts.ServerURL, t.opts.Token), setting{"fetch.unpackLimit", "1"}) // store the fetched objects as a pack
+	// Jobs have no SSH key, so SSH URLs are converted to HTTPS. Redirects are not followed, because they could send the
+	// token to another server.
+	server, address := t.opts.ServerURL, overHTTP(h.origin, t.opts.ServerURL)
+	c := call{dir: own, bare: own, remote: address, in: strings.NewReader(lines(ids...))}
+	c.settings = []setting{{"remote.origin.url", address}, {"http.followRedirects", "false"}, {"fetch.unpackLimit", "1"}} // 1: store a pack
+	if t.opts.Token != "" && isBelow(address, server) {
+		secret := base64.StdEncoding.EncodeToString([]byte("x-access-token:" + t.opts.Token))
+		c.settings = append(c.settings, setting{"http." + strings.TrimSuffix(server, "/") + "/.extraheader", "AUTHORIZATION: basic " + secret})
+	}
 	if err := t.run(ctx, c, append(args, "origin")...); err != nil {
 		return err
 	}
-	return t.adoptPacks(ctx, own, to)
-}
-
-// adoptPacks adds the packs and the shallow commits of the repository at the path own to the repository at the
-// path common. Git checks the hash of each object.
-func (t *tool) adoptPacks(ctx context.Context, own, common string) error {
+	// The packs and the shallow commits are added to the repository at to. Git checks the hash of each object.
 	ends, err := readShallow(own)
 	if err != nil {
 		return err
 	}
-	if err := t.markShallow(ctx, ends, common); err != nil {
+	if err := t.markShallow(ctx, ends, to); err != nil {
 		return err
 	}
 	packs, err := filepath.Glob(filepath.Join(own, "objects", "pack", "*.pack"))
@@ -132,24 +134,11 @@ func (t *tool) adoptPacks(ctx context.Context, own, common string) error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(t.indexPack(ctx, common, f), f.Close()); err != nil {
+		if err := errors.Join(t.indexPack(ctx, to, f), f.Close()); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// settings returns git settings with the URL of origin. They contain the token only if the URL belongs to
-// the server. Jobs have no SSH key, so SSH URLs are converted to HTTPS. Redirects are not followed, because
-// they could send the token to another server.
-func (o origin) settings(server, token string) []setting {
-	address := overHTTP(o.url, server)
-	all := []setting{{"remote.origin.url", address}, {"http.followRedirects", "false"}}
-	if token == "" || !isBelow(address, server) {
-		return all
-	}
-	secret := base64.StdEncoding.EncodeToString([]byte("x-access-token:" + token))
-	return append(all, setting{"http." + strings.TrimSuffix(server, "/") + "/.extraheader", "AUTHORIZATION: basic " + secret})
 }
 
 // overHTTP returns the HTTP URL for an SSH address on the server (git@github.com:owner/name). Other

@@ -58,15 +58,13 @@ type Git struct {
 // killed, and no further process is started.
 func (g *Git) SetContext(ctx context.Context) { g.clock.Store(&ctx) }
 
-const defaultLimit = 256 << 20
-
 // rawFactor times the limit is the maximum total size of files before they are packed. Git compresses text
 // to a quarter of its size or less.
 const rawFactor = 4
 
 // limit returns the maximum size of all bundles of a save in bytes.
 func (g *Git) limit() int64 {
-	return cmp.Or(g.Limit, defaultLimit)
+	return cmp.Or(g.Limit, 256<<20)
 }
 
 // ErrNoGit means that git was not found.

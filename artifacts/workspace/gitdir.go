@@ -73,10 +73,20 @@ func (t *tool) findLocation(ctx context.Context, dir string) (*location, error) 
 	if !p.isConfirmed() {
 		return nil, fmt.Errorf("its .git points to %q, which doesn't belong to this worktree; git worktree repair may help", p.gitDir)
 	}
-	if err := errors.Join(checkFiles(p.gitDir, "HEAD", "index", "info/sparse-checkout"), checkFiles(p.top, filesOfTree...)); err != nil {
+	// Of the files at the top of the worktree, git always reads these three.
+	err = errors.Join(checkFiles(p.gitDir, "HEAD", "index", "info/sparse-checkout"), checkFiles(p.top, ".gitignore", ".gitattributes", ".gitmodules"))
+	if err != nil {
 		return nil, err
 	}
-	p.setTop(dir, inside)
+	// The top directory gets the spelling in dir, the caller's path, if possible. It is saved in this spelling,
+	// because the machine that restores the work can't resolve links of this machine.
+	written, ok := strings.CutSuffix(filepath.Clean(dir), strings.TrimPrefix(inside, p.top))
+	if written == "" {
+		written = string(filepath.Separator)
+	}
+	if ok && sameDir(written, p.top) {
+		p.top = written
+	}
 	return p, nil
 }
 
@@ -91,46 +101,44 @@ func (p *location) isConfirmed() bool {
 	return err == nil && filepath.Dir(p.gitDir) == filepath.Join(p.common, "worktrees") && filepath.Base(back) == ".git" && sameDir(filepath.Dir(resolveIn(p.gitDir, back)), p.top)
 }
 
-// nearestGitDir searches dir and its parent directories for a .git. It returns the directory that contains
-// the .git, and the git directory that the .git is or points to. If it finds no .git, it returns "". A .git
-// that an agent created hides the repositories in parent directories.
-func nearestGitDir(dir string) (top, gitDir string, err error) {
+// claimedLocation returns the location of a directory according to the nearest .git in the directory or its
+// parents. It returns nil if there is none. A .git that an agent created hides the repositories in parent
+// directories. Agents may have written the files that claimedLocation reads.
+func claimedLocation(dir string) (*location, error) {
 	for ; ; dir = filepath.Dir(dir) {
-		dotGit := filepath.Join(dir, ".git")
-		if _, err := os.Lstat(dotGit); err == nil {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
 			break
 		}
 		if isGitDir(dir) || filepath.Dir(dir) == dir {
-			return "", "", nil // dir is inside a git directory, or no directory above it has a .git
+			return nil, nil // dir is inside a git directory, or no directory above it has a .git
 		}
 	}
-	gitDir = filepath.Join(dir, ".git")
+	gitDir := filepath.Join(dir, ".git")
 	if info, err := os.Stat(gitDir); err == nil && !info.IsDir() {
 		target, err := readPointer(gitDir, "gitdir: ")
 		if err != nil {
-			return "", "", err
+			return nil, err
 		}
 		gitDir = resolveIn(dir, target)
 	}
-	gitDir, err = filepath.EvalSymlinks(gitDir)
+	gitDir, err := filepath.EvalSymlinks(gitDir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", "", nil
+		return nil, nil
 	}
-	return dir, gitDir, err
-}
-
-// claimedLocation returns the location of a directory according to the nearest .git. It returns nil if there is
-// no .git in the directory and its parents. Agents may have written the files that it reads.
-func claimedLocation(dir string) (*location, error) {
-	top, gitDir, err := nearestGitDir(dir)
-	if err != nil || gitDir == "" {
-		return nil, err
-	}
-	common, err := commonOf(gitDir)
 	if err != nil {
 		return nil, err
 	}
-	return &location{view: &repoView{}, top: top, gitDir: gitDir, common: common}, nil
+	common := gitDir
+	target, err := readPointer(filepath.Join(gitDir, "commondir"), "")
+	if err == nil {
+		common, err = filepath.EvalSymlinks(resolveIn(gitDir, target))
+	} else if errors.Is(err, fs.ErrNotExist) { // the worktree is not linked
+		err = nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &location{view: &repoView{}, top: dir, gitDir: gitDir, common: common}, nil
 }
 
 // GitDirs returns the git directories that a process in dir needs, and the common directories among them.
@@ -180,18 +188,6 @@ func isGitDir(dir string) bool {
 	return true
 }
 
-// commonOf returns the common directory of the repository that a git directory belongs to.
-func commonOf(gitDir string) (string, error) {
-	target, err := readPointer(filepath.Join(gitDir, "commondir"), "")
-	if errors.Is(err, fs.ErrNotExist) {
-		return gitDir, nil
-	}
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(resolveIn(gitDir, target))
-}
-
 // readPointer reads a file that consists of a prefix and a path, and returns the path.
 func readPointer(path, prefix string) (string, error) {
 	data, _, err := files.Read(resolved(path), maxPointer)
@@ -213,12 +209,8 @@ func resolveIn(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// Files that git reads in a common directory and at the top of a worktree. Objects and the other files of
-// the worktree are not listed.
-var (
-	filesOfCommon = []string{"HEAD", "packed-refs", "shallow", "info/attributes", "info/exclude", "objects/info", "objects/pack", "worktrees", "refs"}
-	filesOfTree   = []string{".gitignore", ".gitattributes", ".gitmodules"}
-)
+// filesOfCommon are the files that git reads in a common directory, except objects.
+var filesOfCommon = []string{"HEAD", "packed-refs", "shallow", "info/attributes", "info/exclude", "objects/info", "objects/pack", "worktrees", "refs"}
 
 // checkFiles returns an error if a file could make git block or read forever. Each must be a regular file
 // of at most 1 GiB, a link to one, a directory, or absent. A pack may have any size. The number of files

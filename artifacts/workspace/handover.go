@@ -55,7 +55,46 @@ func (g *Git) HandOver(ctx context.Context, h HandOverRequest) (HandOverResult, 
 		x.existing[path] = true
 	}
 	over := HandOverResult{filepath.Join(h.To, "work.git"), filepath.Join(h.To, "lacks")}
-	if err := x.build(ctx, over.Repository); err != nil {
+	if err := x.findBranches(ctx); err != nil {
+		return HandOverResult{}, err
+	}
+	p := x.branches[0].location
+	if x.borrower, err = t.initBorrower(ctx, filepath.Join(t.temp, "lent"), p.common); err != nil {
+		return HandOverResult{}, err
+	}
+	missing, err := t.missing(ctx, call{dir: x.borrower, bare: x.borrower}, []string{cmp.Or(x.Base, "none")})
+	if err != nil || len(missing) > 0 {
+		return HandOverResult{}, cmp.Or(err, fmt.Errorf("%s: the repository does not have the commit of the checkout (%q)", p.top, x.Base))
+	}
+	for _, b := range x.branches {
+		if b.ID, err = x.workCommit(ctx, b); err != nil {
+			return HandOverResult{}, fmt.Errorf("%s: %w", b.top, err)
+		}
+	}
+	if err := x.findEnds(ctx); err != nil {
+		return HandOverResult{}, err
+	}
+	// The new repository gets all objects that the branches reach.
+	tips := lines(x.ends...)
+	for _, b := range x.branches {
+		tips += b.ID + "\n"
+	}
+	c := call{dir: over.Repository, bare: over.Repository}
+	if err := t.copyObjects(ctx, x.borrower, c.dir, tips, x.ends, x.most); err != nil {
+		return HandOverResult{}, fmt.Errorf("copy the checkout and the agents' work: %w", err)
+	}
+	if err := t.checkComplete(ctx, c, tips); err != nil {
+		return HandOverResult{}, err
+	}
+	var moves []refUpdate
+	for _, b := range x.branches {
+		if err := x.dropForgeChanges(ctx, c, b); err != nil {
+			return HandOverResult{}, err
+		}
+		moves = append(moves, refUpdate{"refs/heads/" + b.Name, "", b.ID})
+	}
+	err = errors.Join(t.updateRefs(ctx, c, "", moves), t.run(ctx, c, "update-ref", "--no-deref", "HEAD", x.Base))
+	if err != nil {
 		return HandOverResult{}, err
 	}
 	var lines strings.Builder
@@ -89,42 +128,6 @@ func (b *handOverBranch) label(path string) string {
 	return strings.TrimPrefix(b.Name+":", "work:") + path
 }
 
-// build builds the repository at the path to.
-func (x *handOver) build(ctx context.Context, to string) error {
-	err := x.findBranches(ctx)
-	if err != nil {
-		return err
-	}
-	p := x.branches[0].location
-	if x.borrower, err = x.git.initBorrower(ctx, filepath.Join(x.git.temp, "lent"), p.common); err != nil {
-		return err
-	}
-	missing, err := x.git.missing(ctx, call{dir: x.borrower, bare: x.borrower}, []string{cmp.Or(x.Base, "none")})
-	if err != nil || len(missing) > 0 {
-		return cmp.Or(err, fmt.Errorf("%s: the repository does not have the commit of the checkout (%q)", p.top, x.Base))
-	}
-	for _, b := range x.branches {
-		if b.ID, err = x.workCommit(ctx, b); err != nil {
-			return fmt.Errorf("%s: %w", b.top, err)
-		}
-	}
-	if err := x.findEnds(ctx); err != nil {
-		return err
-	}
-	if err := x.copy(ctx, to); err != nil {
-		return err
-	}
-	c := call{dir: to, bare: to}
-	var moves []refUpdate
-	for _, b := range x.branches {
-		if err := x.dropForgeChanges(ctx, c, b); err != nil {
-			return err
-		}
-		moves = append(moves, refUpdate{"refs/heads/" + b.Name, "", b.ID})
-	}
-	return errors.Join(x.git.updateRefs(ctx, c, "", moves), x.git.run(ctx, c, "update-ref", "--no-deref", "HEAD", x.Base))
-}
-
 // findBranches finds the worktrees whose work is handed over, and records agents whose work can't be.
 func (x *handOver) findBranches(ctx context.Context) error {
 	p, err := x.git.worktree(ctx, x.Dir)
@@ -147,27 +150,24 @@ func (x *handOver) findBranches(ctx context.Context) error {
 	return nil
 }
 
-// newCommit describes a commit to create. If parent is empty, the commit has no parent.
-type newCommit struct{ message, parent string }
-
-// commitTree creates a commit and returns its id.
-func (t *tool) commitTree(ctx context.Context, c call, tree string, m newCommit) (string, error) {
-	args := []string{"commit-tree", tree, "-m", m.message}
-	if m.parent != "" {
-		args = append(args, "-p", m.parent)
+// commitTree creates a commit and returns its id. If parent is empty, the commit has no parent.
+func (t *tool) commitTree(ctx context.Context, c call, tree, message, parent string) (string, error) {
+	args := []string{"commit-tree", tree, "-m", message}
+	if parent != "" {
+		args = append(args, "-p", parent)
 	}
 	out, err := t.output(ctx, c, args...)
 	return strings.TrimSpace(string(out)), err
 }
 
 // commit creates a commit by github-actions[bot] with the date of the request.
-func (x *handOver) commit(ctx context.Context, repository, tree string, m newCommit) (string, error) {
+func (x *handOver) commit(ctx context.Context, repository, tree, message, parent string) (string, error) {
 	c := call{dir: repository, bare: repository}
 	at := fmt.Sprintf("_DATE=@%d +0000", max(x.Date.Unix(), 0))
 	for _, who := range []string{"GIT_AUTHOR", "GIT_COMMITTER"} {
 		c.env = append(c.env, who+at, who+"_NAME=github-actions[bot]", who+"_EMAIL=41898282+github-actions[bot]@users.noreply.github.com")
 	}
-	return x.git.commitTree(ctx, c, tree, m)
+	return x.git.commitTree(ctx, c, tree, message, parent)
 }
 
 // workCommit returns a commit with the work of a worktree: HEAD or, if there are uncommitted changes, a new commit on HEAD.
@@ -198,7 +198,7 @@ func (x *handOver) workCommit(ctx context.Context, b *handOverBranch) (string, e
 			return wt.Head, err
 		}
 	}
-	return x.commit(ctx, x.borrower, tree, newCommit{"raymond: uncommitted work", wt.Head})
+	return x.commit(ctx, x.borrower, tree, "raymond: uncommitted work", wt.Head)
 }
 
 // writeTree sets or removes entries of an index, adds the files at paths, and returns the id of the index's tree.
@@ -247,28 +247,20 @@ func (x *handOver) uncommitted(ctx context.Context, b *handOverBranch, status []
 		if e.changed == '.' || e.mode == modeSub { // the index contains the whole change
 			continue
 		}
-		if why := cannotAdd(info, filters[e.path]); why != "" {
-			x.missing[b.label(e.path)] = why
-			continue
+		switch {
+		case filters[e.path] == "lfs":
+			x.missing[b.label(e.path)] = inLFS
+		case !info.Mode().IsRegular() && info.Mode()&os.ModeSymlink == 0:
+			x.missing[b.label(e.path)] = "it is a separate repository or not a regular file"
+		default:
+			names.WriteString(e.path + "\x00")
+			x.size += info.Size()
 		}
-		names.WriteString(e.path + "\x00")
-		x.size += info.Size()
 	}
 	if x.size > x.most {
 		return "", "", fmt.Errorf("the uncommitted files have %s, but at most %s can be handed over; use another job", formatBytes(x.size), formatBytes(x.most))
 	}
 	return gone.String() + entries.String(), names.String(), nil
-}
-
-// cannotAdd returns the reason why a file can't be added, or "" if it can.
-func cannotAdd(info os.FileInfo, filter string) string {
-	switch {
-	case filter == "lfs":
-		return inLFS
-	case !info.Mode().IsRegular() && info.Mode()&os.ModeSymlink == 0:
-		return "it is a separate repository or not a regular file"
-	}
-	return ""
 }
 
 // Reasons in x.missing that are used more than once.
@@ -347,7 +339,26 @@ func (x *handOver) dropForgeChanges(ctx context.Context, c call, b *handOverBran
 			x.missing[b.label(path)] = inLFS
 		}
 	}
-	return x.restoreForgeFiles(ctx, c, b, gone.String()+back.String())
+	if x.Workflows {
+		return nil
+	}
+	c.in, c.env = strings.NewReader(b.ID+"\n"+excluding(x.ends)), []string{"GIT_LITERAL_PATHSPECS=0", "GIT_ICASE_PATHSPECS=1"}
+	touched, err := x.git.output(ctx, c, append([]string{"rev-list", "--max-count=1", "--full-history", "--stdin", "--"}, forgePaths...)...)
+	entries := gone.String() + back.String()
+	if err != nil || entries == "" && len(touched) == 0 {
+		return err
+	}
+	x.missing[b.label("its commits")] = "combined into one commit, because some of them change what forges run"
+	c.in, c.env = nil, []string{"GIT_INDEX_FILE=" + filepath.Join(x.git.temp, "index")}
+	if err := x.git.run(ctx, c, "read-tree", b.ID); err != nil {
+		return err
+	}
+	tree, err := x.writeTree(ctx, c, entries, "")
+	if err != nil {
+		return err
+	}
+	b.ID, err = x.commit(ctx, c.bare, tree, "raymond: work without what forges run", x.Base)
+	return err
 }
 
 // difference is a path that differs between two trees.
@@ -374,27 +385,4 @@ func (t *tool) differences(ctx context.Context, c call, from, to string) ([]diff
 		}
 	}
 	return all, nil
-}
-
-// restoreForgeFiles restores files that forges run to the checkout's version. entries are the changes to the index.
-func (x *handOver) restoreForgeFiles(ctx context.Context, c call, b *handOverBranch, entries string) error {
-	if x.Workflows {
-		return nil
-	}
-	c.in, c.env = strings.NewReader(b.ID+"\n"+excluding(x.ends)), []string{"GIT_LITERAL_PATHSPECS=0", "GIT_ICASE_PATHSPECS=1"}
-	touched, err := x.git.output(ctx, c, append([]string{"rev-list", "--max-count=1", "--full-history", "--stdin", "--"}, forgePaths...)...)
-	if err != nil || entries == "" && len(touched) == 0 {
-		return err
-	}
-	x.missing[b.label("its commits")] = "combined into one commit, because some of them change what forges run"
-	c.in, c.env = nil, []string{"GIT_INDEX_FILE=" + filepath.Join(x.git.temp, "index")}
-	if err := x.git.run(ctx, c, "read-tree", b.ID); err != nil {
-		return err
-	}
-	tree, err := x.writeTree(ctx, c, entries, "")
-	if err != nil {
-		return err
-	}
-	b.ID, err = x.commit(ctx, c.bare, tree, newCommit{"raymond: work without what forges run", x.Base})
-	return err
 }

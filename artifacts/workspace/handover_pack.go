@@ -48,43 +48,26 @@ func (x *handOver) findEnds(ctx context.Context) error {
 	return writeShallow(x.borrower, x.ends)
 }
 
-// copy creates the repository to hand over, with all objects that the branches reach.
-func (x *handOver) copy(ctx context.Context, to string) error {
-	tips := lines(x.ends...)
-	for _, b := range x.branches {
-		tips += b.ID + "\n"
-	}
-	if err := x.git.copyObjects(ctx, copyRequest{from: x.borrower, to: to, names: tips, ends: x.ends, most: x.most}); err != nil {
-		return fmt.Errorf("copy the checkout and the agents' work: %w", err)
-	}
-	return x.git.checkComplete(ctx, call{dir: to, bare: to}, tips)
-}
-
-// copyRequest describes the objects that copyObjects copies.
-type copyRequest struct {
-	from, to string   // repositories of this package; copyObjects creates the second one
-	names    string   // commits whose history is copied, one per line; if ends is nil, the objects to copy
-	ends     []string // commits at which the history is cut off
-	most     int64    // maximum size of the pack in bytes
-}
-
-// copyObjects creates a repository with objects that agents may have written. git index-pack computes
-// each object's id from its content. So an object that was stored under another object's id doesn't replace
-// that object. The inflated size of the pack is checked before git unpacks it.
-func (t *tool) copyObjects(ctx context.Context, o copyRequest) error {
+// copyObjects creates the repository to with objects of the repository from, which agents may have written. names are
+// commits whose history is copied, one per line, and ends are the commits at which it is cut off. If ends is nil,
+// names are the objects to copy. most is the maximum size of the pack in bytes.
+//
+// git index-pack computes each object's id from its content. So an object that was stored under another object's id
+// doesn't replace that object. The inflated size of the pack is checked before git unpacks it.
+func (t *tool) copyObjects(ctx context.Context, from, to, names string, ends []string, most int64) error {
 	f, _, err := files.OpenFile(filepath.Join(t.temp, "copied.pack"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	args, check := []string{"pack-objects", "--quiet", "--stdout", "--delta-base-offset"}, []string(nil)
-	if o.ends != nil {
+	if ends != nil {
 		args, check = append(args, "--revs"), []string{fsck}
 	}
-	out := &limitedWriter{w: f, left: o.most}
-	err = t.run(ctx, call{dir: o.from, bare: o.from, in: strings.NewReader(o.names), out: out}, args...)
+	out := &limitedWriter{w: f, left: most}
+	err = t.run(ctx, call{dir: from, bare: from, in: strings.NewReader(names), out: out}, args...)
 	if out.full {
-		return fmt.Errorf("they have more than %s; use another job", formatBytes(o.most))
+		return fmt.Errorf("they have more than %s; use another job", formatBytes(most))
 	}
 	if err != nil {
 		return err
@@ -92,19 +75,19 @@ func (t *tool) copyObjects(ctx context.Context, o copyRequest) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	if _, err := inflatedSize(f, o.most, o.most*inflatedFactor); err != nil {
+	if _, err := inflatedSize(f, most, most*inflatedFactor); err != nil {
 		return err
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	if _, err := t.initBorrower(ctx, o.to, ""); err != nil {
+	if _, err := t.initBorrower(ctx, to, ""); err != nil {
 		return err
 	}
-	if o.ends != nil {
-		if err := writeShallow(o.to, o.ends); err != nil {
+	if ends != nil {
+		if err := writeShallow(to, ends); err != nil {
 			return err
 		}
 	}
-	return t.indexPack(ctx, o.to, f, check...)
+	return t.indexPack(ctx, to, f, check...)
 }

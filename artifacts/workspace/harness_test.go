@@ -144,7 +144,13 @@ func once(t testing.TB, what string, fill func(dir string)) string {
 // sharedRemote returns a bare repository with three commits on main.
 func sharedRemote(t testing.TB) string {
 	t.Helper()
-	return filepath.Join(once(t, "remote", func(dir string) { makeRemote(t, dir) }), "remote.git")
+	return filepath.Join(once(t, "remote", func(dir string) {
+		sh(t, dir, `git init -q -b main seed; cd seed; mkdir dir; echo '#!/bin/sh' > run.sh; chmod 777 run.sh; printf 'ignored\n*.o\n' > .gitignore; ln -s a link
+			for text in one two three; do
+				echo $text > a; echo b of $text > dir/b; printf '1\r\n2\r\n%s\n' $text > crlf; git add -A; git commit -q -m $text
+			done
+			git clone -q --bare . ../remote.git; cd ../remote.git; git repack -q -a -d # a copy has few files`)
+	}), "remote.git")
 }
 
 // ownRemote returns a copy of sharedRemote, for a test that changes it.
@@ -153,16 +159,6 @@ func ownRemote(t testing.TB) string {
 	remote := filepath.Join(t.TempDir(), "remote.git")
 	copyDir(t, sharedRemote(t), remote)
 	return remote
-}
-
-// makeRemote creates the repository that sharedRemote returns.
-func makeRemote(t testing.TB, dir string) {
-	t.Helper()
-	sh(t, dir, `git init -q -b main seed; cd seed; mkdir dir; echo '#!/bin/sh' > run.sh; chmod 777 run.sh; printf 'ignored\n*.o\n' > .gitignore; ln -s a link
-		for text in one two three; do
-			echo $text > a; echo b of $text > dir/b; printf '1\r\n2\r\n%s\n' $text > crlf; git add -A; git commit -q -m $text
-		done
-		git clone -q --bare . ../remote.git; cd ../remote.git; git repack -q -a -d # a copy has few files`)
 }
 
 // otherRemote returns a repository with an unrelated history.

@@ -69,10 +69,9 @@ func TestGitRunsNoProgramsOfTheRepository(t *testing.T) {
 	marks := []string{trap(t, old.root, filepath.Join(dir, ".git")), trap(t, here.root, filepath.Join(here.checkout(), ".git"))}
 	later := time.Now().Add(time.Second)
 	os.Chtimes(filepath.Join(dir, "run.sh"), later, later) // makes git read the file
-	to := t.TempDir()
-	save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{dir, beside}, Base: base, To: to})
-	mustRestore(t, to, old, here)
-	mustRestore(t, to, old, here)
+	for range 2 {
+		moveTo(t, old, here, base, dir, beside)
+	}
 	for _, mark := range marks {
 		ran, err := os.ReadFile(mark)
 		assert.Check(t, err != nil, "got programs of the repository\n%swant none", ran)
@@ -86,11 +85,10 @@ func TestGitRunsNoProgramsOfTheRepository(t *testing.T) {
 // with which git itself fails.
 func TestInvalidSettingsAreIgnored(t *testing.T) {
 	for _, setting := range []string{"autocrlf", "filemode", "eol", "checkstat"} {
-		s := clone(t, sharedRemote(t))
-		base := head(t, s.checkout())
-		write(t, s.checkout(), "a", "changed\n")
-		write(t, s.checkout(), ".git/config", read(t, s.checkout(), ".git/config")+"[core]\n\t"+setting+" = nonsense\n")
-		_, err := (&workspace.Git{}).Save(t.Context(), workspace.SaveRequest{Dirs: []string{s.checkout()}, Base: base, To: t.TempDir()})
+		_, dir, base := checkout(t)
+		write(t, dir, "a", "changed\n")
+		write(t, dir, ".git/config", read(t, dir, ".git/config")+"[core]\n\t"+setting+" = nonsense\n")
+		_, err := (&workspace.Git{}).Save(t.Context(), workspace.SaveRequest{Dirs: []string{dir}, Base: base, To: t.TempDir()})
 		assert.Check(t, err, "save with core.%s = nonsense", setting)
 	}
 }

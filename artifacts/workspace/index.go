@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
@@ -102,15 +100,6 @@ type branch struct {
 	ID   string `json:"id"`
 }
 
-// writeIndex creates the index.json of a save.
-func writeIndex(dir string, x index) error {
-	data, err := json.Marshal(x)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", indexName, err)
-	}
-	return files.WriteNew(filepath.Join(dir, indexName), data, 0o600)
-}
-
 // readIndex reads the index.json of a save. If the file doesn't exist, the result is empty.
 func readIndex(dir string) (index, error) {
 	if dir == "" {
@@ -130,13 +119,19 @@ func readIndex(dir string) (index, error) {
 	return x, nil
 }
 
-// decodeIndex decodes and validates an index.json.
+// decodeIndex decodes an index.json. It returns an error if Save can't have written it.
 func decodeIndex(data []byte) (index, error) {
 	var x index
 	if err := jsonstrict.DecodeVersion(data, &x, schema); err != nil {
 		return index{}, err
 	}
-	return x, x.validate()
+	var c checker
+	c.want(len(x.Repositories) <= maxNumber, "it has %d repositories, but at most %d are allowed", len(x.Repositories), maxNumber)
+	for i := range x.Repositories {
+		err := x.Repositories[i].validate()
+		c.want(err == nil, "repositories[%d]: %w", i, err)
+	}
+	return x, c.err
 }
 
 // isID reports whether s is a full object id.

@@ -7,12 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // filtered returns the name of the git filter, for example "lfs", of each path that has one.
@@ -78,9 +77,7 @@ func (e *entry) pointsElsewhere() bool {
 }
 
 // pointerForm matches the pointer that git LFS stores instead of a file's content.
-var pointerForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\Aversion https://git-lfs\.github\.com/spec/v1\n(?:ext-.*\n)*oid sha256:([0-9a-f]{64})\nsize ([0-9]+)\n\z`)
-})
+var pointerForm = text.Regexp(`\Aversion https://git-lfs\.github\.com/spec/v1\n(?:ext-.*\n)*oid sha256:([0-9a-f]{64})\nsize ([0-9]+)\n\z`)
 
 // isPointed reports whether the index entry of a path is the LFS pointer to the file's current content.
 func (t *tool) isPointed(ctx context.Context, root *os.Root, e entry) (bool, error) {

@@ -75,56 +75,42 @@ func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, err
 	}
 	r.Notes = slices.Clone(s.notes)
 	r.Bundle = w.bundle
-	if r.Commits, err = p.ownCommits(ctx); err == nil {
-		err = w.write(ctx, p, r)
+	if s.base != "" { // commits that were pushed to origin since the checkout count too
+		c := p.call
+		c.in = strings.NewReader(lines(p.tips()...) + "^" + s.base + "\n")
+		out, err := w.git.output(ctx, c, "rev-list", "--stdin", fmt.Sprintf("--max-count=%d", maxCommits))
+		if err != nil {
+			return nil, err
+		}
+		r.Commits = strings.Fields(string(out))
 	}
-	r.Held = p.hasWork(r.Needs) || len(r.Extras) > 0
-	return r, err
-}
-
-// maxCommits is the maximum number of commits that the index lists for a repository.
-const maxCommits = 1000
-
-// ownCommits returns the newest commits that were made on top of the checkout's commit. It includes
-// commits that have been pushed to origin since the checkout. If the checkout's commit is unknown, it returns
-// nil.
-func (p *packer) ownCommits(ctx context.Context) ([]string, error) {
-	if p.src.base == "" {
-		return nil, nil
-	}
-	c := p.call
-	c.in = strings.NewReader(lines(p.tips()...) + "^" + p.src.base + "\n")
-	out, err := p.git.output(ctx, c, "rev-list", "--stdin", fmt.Sprintf("--max-count=%d", maxCommits))
-	return strings.Fields(string(out)), err
-}
-
-// write writes the bundle of a repository and completes the repository's entry for the index.
-func (w *saver) write(ctx context.Context, p *packer, r *repository) error {
 	reach := lines(saveRef) + excluding(p.has)
 	var moves []refUpdate
 	for i, x := range r.Extras {
 		moves = append(moves, refUpdate{extraRefs + strconv.Itoa(i), "", x.ID})
 		reach += lines(extraRefs + strconv.Itoa(i))
 	}
-	if err := p.git.updateRefs(ctx, p.call, "", moves); err != nil {
-		return err
+	if err := w.git.updateRefs(ctx, p.call, "", moves); err != nil {
+		return nil, err
 	}
-	if err := p.git.fetchMissing(ctx, p.call, p.src.common, reach); err != nil {
-		return err
+	if err := w.git.fetchMissing(ctx, p.call, s.common, reach); err != nil {
+		return nil, err
 	}
-	bundle, err := p.git.bundle(ctx, p.call, bundleRequest{
-		to: filepath.Join(w.To, r.Bundle), reach: reach, room: w.limit - w.used, limit: w.limit,
-	})
+	bundle, err := w.git.bundle(ctx, p.call, filepath.Join(w.To, r.Bundle), reach, w.limit-w.used, w.limit)
 	var over *inflatedError
 	switch {
 	case errors.Is(err, errFull):
-		return fmt.Errorf("%w: commits and changed files are over %s%s", ErrTooLarge, formatBytes(w.limit), p.largest)
+		return nil, fmt.Errorf("%w: commits and changed files are over %s%s", ErrTooLarge, formatBytes(w.limit), p.largest)
 	case errors.As(err, &over):
-		return fmt.Errorf("%w: %w%s", ErrTooLarge, over, p.largest)
+		return nil, fmt.Errorf("%w: %w%s", ErrTooLarge, over, p.largest)
 	}
 	r.Size, r.SHA256, r.Needs = bundle.size, bundle.sum, bundle.needs
-	return err
+	r.Held = p.hasWork(r.Needs) || len(r.Extras) > 0
+	return r, err
 }
+
+// maxCommits is the maximum number of commits that the index lists for a repository.
+const maxCommits = 1000
 
 // packer creates the commit of a save or of a workspace snapshot.
 type packer struct {

@@ -81,9 +81,20 @@ func inflatedSize(from io.Reader, largest, most int64) (int64, error) {
 
 // object reads one object without storing it, and returns its size.
 func (p *pack) object() (int64, error) {
-	kind, size, err := p.header()
+	first, err := p.r.ReadByte()
 	if err != nil {
 		return 0, err
+	}
+	kind, size := first>>4&7, int64(first&15)
+	if first >= 0x80 {
+		rest, err := binary.ReadUvarint(p.r)
+		if err != nil {
+			return 0, err
+		}
+		if rest > 1<<58 {
+			return 0, errors.New("its size is invalid")
+		}
+		size |= int64(rest) << 4
 	}
 	most := p.largest
 	if kind != blobObject {
@@ -103,7 +114,12 @@ func (p *pack) object() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := p.begin(); err != nil {
+	if p.inflate == nil {
+		p.inflate, err = zlib.NewReader(p.r)
+	} else {
+		err = p.inflate.(zlib.Resetter).Reset(p.r, nil)
+	}
+	if err != nil {
 		return 0, err
 	}
 	in := io.Reader(p.inflate)
@@ -118,28 +134,6 @@ func (p *pack) object() (int64, error) {
 		err = errors.New("its size differs from its header")
 	}
 	return size, err
-}
-
-// header reads the type and size of an object.
-func (p *pack) header() (kind byte, size int64, err error) {
-	first, err := p.r.ReadByte()
-	if err != nil || first < 0x80 {
-		return first >> 4 & 7, int64(first & 15), err
-	}
-	rest, err := binary.ReadUvarint(p.r)
-	if err == nil && rest > 1<<58 {
-		err = errors.New("its size is invalid")
-	}
-	return first >> 4 & 7, int64(first&15) | int64(rest)<<4, err
-}
-
-// begin starts to inflate the next object.
-func (p *pack) begin() (err error) {
-	if p.inflate == nil {
-		p.inflate, err = zlib.NewReader(p.r)
-		return err
-	}
-	return p.inflate.(zlib.Resetter).Reset(p.r, nil)
 }
 
 // delta reads the two sizes at the start of a delta: the size of its base and the size of its result. It

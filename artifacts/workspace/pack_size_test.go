@@ -53,16 +53,6 @@ func TestInflatingBundlesAreRefused(t *testing.T) {
 	}
 }
 
-// TestWorkTooLargeToRestoreIsNotSaved checks that Save fails if Restore would reject the save.
-func TestWorkTooLargeToRestoreIsNotSaved(t *testing.T) {
-	_, dir, base := checkout(t)
-	write(t, dir, "zeros", manyZeros(24))
-	commit(t, dir)
-	_, err := (&workspace.Git{Limit: mebi}).Save(t.Context(), workspace.SaveRequest{Dirs: []string{dir}, Base: base, To: t.TempDir()})
-	assert.Check(t, is.ErrorIs(err, workspace.ErrTooLarge), "error")
-	assert.Check(t, is.ErrorContains(err, "when unpacked"), "error")
-}
-
 // TestExtractedFilesHaveASizeLimit checks that Extract stops at its size limit. The commit contains many
 // files with the same content.
 func TestExtractedFilesHaveASizeLimit(t *testing.T) {
@@ -142,4 +132,7 @@ func TestPacksWithFalseSizes(t *testing.T) {
 			t.Errorf("%s: got error %v, want %q in it", name, err, test.err)
 		}
 	}
+	huge := delta(513 << 20)
+	_, err := workspace.WeighPack(strings.NewReader(packOf(object(7, len(huge), id, huge))), 1<<30, 8<<30)
+	assert.Check(t, is.ErrorContains(err, "an object has more than 512 MiB"), "a delta whose result git would hold in memory")
 }

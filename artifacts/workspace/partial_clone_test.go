@@ -12,33 +12,21 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// TestPartialClonesFetchMissingObjects checks a restore in a checkout whose file contents were not cloned.
+// TestPartialClonesFetchMissingObjects checks that a save fetches missing objects from origin. If origin doesn't
+// provide them, the error must wrap ErrNoObjects. A restore in a checkout whose file contents were not cloned must
+// fetch them.
 func TestPartialClonesFetchMissingObjects(t *testing.T) {
-	remote := ownRemote(t)
-	git(t, remote, "config", "uploadpack.allowFilter", "true")
-	git(t, remote, "config", "uploadpack.allowAnySHA1InWant", "true")
-	old, saved := worked(t)
-	advance(t, remote)
-	here := clone(t, remote, "--filter=blob:none") // the clone contains the commit, but not the files
-	mustRestore(t, saved, old, here)
-	same(t, old.checkout(), here.checkout())
-}
-
-// TestWorkInPartialClonesIsSaved checks that a save fetches missing objects from origin. If origin doesn't
-// provide them, the error must wrap ErrNoObjects.
-func TestWorkInPartialClonesIsSaved(t *testing.T) {
 	remote := ownRemote(t)
 	git(t, remote, "config", "uploadpack.allowFilter", "true")
 	git(t, remote, "config", "uploadpack.allowAnySHA1InWant", "true")
 	for _, filter := range []string{"blob:none", "tree:0"} {
 		s := clone(t, remote, "--filter="+filter, "--sparse")
-		dir, base, saved := s.checkout(), head(t, s.checkout()), t.TempDir()
+		dir, base := s.checkout(), head(t, s.checkout())
 		sh(t, dir, "git sparse-checkout set sub; mkdir dir; echo new > dir/new")
 		shots := snapshots(t, &workspace.Git{})
 		take(t, shots, workspace.Snapshot{Exec: 1, Dir: dir})
-		save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{dir}, Base: base, To: saved})
 		here := clone(t, remote)
-		mustRestore(t, saved, s, here)
+		moveTo(t, s, here, base, dir)
 		assert.Check(t, is.Equal(read(t, here.checkout(), "dir/new"), "new\n"), filter)
 		sh(t, dir, "git update-ref -d refs/remotes/origin/main; git update-ref -d refs/remotes/origin/HEAD")
 		save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{dir}}) // origin has no refs here, so the whole history is saved
@@ -46,6 +34,11 @@ func TestWorkInPartialClonesIsSaved(t *testing.T) {
 		_, err := new(workspace.Git).Save(t.Context(), workspace.SaveRequest{Dirs: []string{dir}, To: t.TempDir()})
 		assert.Check(t, is.ErrorIs(err, workspace.ErrNoObjects), filter)
 	}
+	old, saved := worked(t)
+	advance(t, remote)
+	here := clone(t, remote, "--filter=blob:none") // the clone contains the commit, but not the files
+	mustRestore(t, saved, old, here)
+	same(t, old.checkout(), here.checkout())
 }
 
 // TestLineEndsOfTheUserAreNoChange checks that the user's settings for line ends apply, so that converted

@@ -38,31 +38,24 @@ func (w *restorer) planBranches(ctx context.Context, p *plan) error {
 		if m.from == nullID {
 			continue
 		}
-		if err := w.checkMove(ctx, p, m); err != nil {
+		// Setting the branch to another commit would lose commits that are not in the save, not in a ref of origin, and
+		// not in the history of HEAD.
+		in := lines(m.from) + excluding(append([]string{p.saved.Save}, p.at.remote...))
+		head, err := w.git.id(ctx, call{dir: p.dir}, "HEAD")
+		if err != nil && !exitedWith(err, 1) {
 			return err
 		}
-	}
-	return nil
-}
-
-// checkMove returns a *Conflict if setting a branch to another commit would lose commits. These are commits
-// that are not in the save, not in a ref of origin, and not in the history of HEAD.
-func (w *restorer) checkMove(ctx context.Context, p *plan, m refUpdate) error {
-	in := lines(m.from) + excluding(append([]string{p.saved.Save}, p.at.remote...))
-	head, err := w.git.id(ctx, call{dir: p.dir}, "HEAD")
-	if err != nil && !exitedWith(err, 1) {
-		return err
-	}
-	if head != "" {
-		in += excluding([]string{head})
-	}
-	out, err := w.git.output(ctx, call{dir: p.common, bare: p.common, in: strings.NewReader(in)}, "rev-list", "--max-count=1", "--stdin")
-	if err != nil {
-		return err
-	}
-	if len(out) > 0 {
-		return &Conflict{Dir: p.dir, What: fmt.Sprintf("branch %q has commits that the saved work does not have (%s)",
-			strings.TrimPrefix(m.name, "refs/heads/"), strings.TrimSpace(string(out)))}
+		if head != "" {
+			in += excluding([]string{head})
+		}
+		out, err := w.git.output(ctx, call{dir: p.common, bare: p.common, in: strings.NewReader(in)}, "rev-list", "--max-count=1", "--stdin")
+		if err != nil {
+			return err
+		}
+		if len(out) > 0 {
+			return &Conflict{Dir: p.dir, What: fmt.Sprintf("branch %q has commits that the saved work does not have (%s)",
+				strings.TrimPrefix(m.name, "refs/heads/"), strings.TrimSpace(string(out)))}
+		}
 	}
 	return nil
 }

@@ -34,7 +34,6 @@ var oddNames = []string{
 }
 
 func (a *agent) name() string { return oddNames[a.IntN(len(oddNames))] }
-func (a *agent) tree() string { return a.trees[a.IntN(len(a.trees))] }
 
 func (a *agent) text() string {
 	return []string{"", "x", "text\n", "1\r\n2\r\n", "mixed\r\n\n", "\x00\x01binary", "#!/bin/sh\necho\n", strings.Repeat("long ", 2000)}[a.IntN(8)] +
@@ -43,7 +42,7 @@ func (a *agent) text() string {
 
 // act makes one random change and adds it to the log.
 func (a *agent) act() {
-	dir, name := a.tree(), a.name()
+	dir, name := a.trees[a.IntN(len(a.trees))], a.name()
 	path := filepath.Join(dir, name)
 	acts := []struct {
 		what string
@@ -73,7 +72,13 @@ func (a *agent) act() {
 		{"merge", func() { try(dir, "merge", "-q", "b/"+fmt.Sprint(a.IntN(4))) }},
 		{"pick", func() { try(dir, "cherry-pick", "b/"+fmt.Sprint(a.IntN(4))) }},
 		{"drop branch", func() { try(dir, "branch", "-q", "-D", "b/"+fmt.Sprint(a.IntN(4))) }},
-		{"worktree", a.worktree},
+		{"worktree", func() {
+			linked := filepath.Join(a.site.root, []string{"beside", "checkout/in side", "be/low"}[a.IntN(3)])
+			args := [][]string{{"-b", "b/" + fmt.Sprint(a.IntN(4))}, {"--detach"}}[a.IntN(2)]
+			if _, err := try(a.site.checkout(), append(append([]string{"worktree", "add", "-q"}, args...), linked)...); err == nil {
+				a.trees = append(a.trees, linked)
+			}
+		}},
 		{"pipe", func() { syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o666) }},
 		{"repository", func() { git(a, dir, "init", "-q", "inner") }},
 	}
@@ -83,15 +88,6 @@ func (a *agent) act() {
 	}
 	acts[n].do()
 	a.log = append(a.log, fmt.Sprintf("%s %q in %s", acts[n].what, name, filepath.Base(dir)))
-}
-
-// worktree adds a linked worktree.
-func (a *agent) worktree() {
-	dir := filepath.Join(a.site.root, []string{"beside", "checkout/in side", "be/low"}[a.IntN(3)])
-	args := [][]string{{"-b", "b/" + fmt.Sprint(a.IntN(4))}, {"--detach"}}[a.IntN(2)]
-	if _, err := try(a.site.checkout(), append(append([]string{"worktree", "add", "-q"}, args...), dir)...); err == nil {
-		a.trees = append(a.trees, dir)
-	}
 }
 
 // TestWorkIsRestoredExactly makes random changes to a checkout, saves them, and restores them twice in a
@@ -127,7 +123,14 @@ func TestWorkIsRestoredExactly(t *testing.T) {
 				assert.Check(t, is.DeepEqual(everything(t, old.root, objectNames), before), "checkout and worktrees after the save")
 				for range 2 {
 					mustRestore(t, to, old, here)
-					compareAll(t, a, here)
+					for _, dir := range a.trees {
+						there := relocated(old, here)(dir)
+						assert.Check(t, is.DeepEqual(asSaved(t, there), asSaved(t, dir)), "restored worktree %s", there)
+					}
+					now := branches(t, here.checkout())
+					for name, id := range branches(t, old.checkout()) {
+						assert.Check(t, is.Equal(now[name], id), "branch %q", name)
+					}
 					if t.Failed() {
 						t.Fatalf("acts: %s", strings.Join(a.log, "\n"))
 					}
@@ -175,17 +178,4 @@ func asSaved(t *testing.T, dir string) picture {
 		}
 	}
 	return p
-}
-
-// compareAll checks that the worktrees and branches of an agent's site were restored in another site.
-func compareAll(t *testing.T, a *agent, here site) {
-	t.Helper()
-	for _, dir := range a.trees {
-		there := relocated(a.site, here)(dir)
-		assert.Check(t, is.DeepEqual(asSaved(t, there), asSaved(t, dir)), "restored worktree %s", there)
-	}
-	now := branches(t, here.checkout())
-	for name, id := range branches(t, a.site.checkout()) {
-		assert.Check(t, is.Equal(now[name], id), "branch %q", name)
-	}
 }

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,14 +30,10 @@ type repoView struct {
 	worktree string // value of core.worktree, which git sets in submodules
 	perTree  bool   // worktrees have their own settings
 	settings []setting
-	origin   origin
-}
 
-// origin is the remote that a repository was cloned from.
-type origin struct {
-	url     string // empty if the repository has no origin
-	partial bool   // git fetches missing objects on demand
-	filter  string // filter of a partial clone
+	origin    string // URL of the remote that the repository was cloned from; empty if it has none
+	isPartial bool   // git fetches missing objects on demand
+	filter    string // filter of a partial clone
 }
 
 const (
@@ -79,11 +76,24 @@ func (t *tool) view(ctx context.Context, dir string) (*repoView, error) {
 	if err != nil {
 		return nil, err
 	}
-	machine, err := t.machineSettings(ctx)
-	if err != nil {
-		return nil, err
+	if t.machine == nil {
+		// The most important settings of the machine and the user control line ends. Unreadable files are ignored.
+		t.machine = []setting{}
+		if runtime.GOOS == "windows" { // only git knows the path of the system's file
+			out, err := t.output(ctx, call{dir: t.temp, alone: true}, "config", "--system", "--no-includes", "--get", "core.autocrlf")
+			if err == nil {
+				t.machine = filterSettings([]setting{{"core.autocrlf", strings.TrimSpace(string(out))}})
+			}
+		}
+		for _, path := range t.settingsFiles {
+			list, err := t.config(ctx, path)
+			if ctx.Err() != nil {
+				return nil, cmp.Or(err, ctx.Err())
+			}
+			t.machine = append(t.machine, filterSettings(list)...)
+		}
 	}
-	h := &repoView{dir: dir, settings: machine}
+	h := &repoView{dir: dir, settings: t.machine}
 	text, err := h.read(list)
 	if err != nil {
 		return nil, err
@@ -110,23 +120,16 @@ func (h *repoView) read(list []setting) (string, error) {
 			h.perTree = isTrue(s.value)
 		case isExtension && name != "partialclone" && isWord(name) && isWord(s.value):
 			text += "[extensions]\n\t" + name + " = " + s.value + "\n[core]\n"
+		case s.key == "remote.origin.url" && h.origin == "":
+			h.origin = s.value
+		case s.key == "remote.origin.promisor":
+			h.isPartial = isTrue(s.value)
+		case s.key == "remote.origin.partialclonefilter" && isWord(s.value):
+			h.filter = s.value
 		}
-		h.origin.read(s)
 	}
 	h.settings = append(h.settings, filterSettings(list)...)
 	return text, nil
-}
-
-// read sets a field from a setting of the remote origin. It ignores all other settings.
-func (o *origin) read(s setting) {
-	switch {
-	case s.key == "remote.origin.url" && o.url == "":
-		o.url = s.value
-	case s.key == "remote.origin.promisor":
-		o.partial = isTrue(s.value)
-	case s.key == "remote.origin.partialclonefilter" && isWord(s.value):
-		o.filter = s.value
-	}
 }
 
 // IsComparisonSetting reports whether a setting controls how git compares files, like core.autocrlf, and
@@ -226,27 +229,4 @@ func readSettings(path string) ([]byte, error) {
 	}
 	data, _, err := files.Read(path, maxConfig)
 	return data, err
-}
-
-// machineSettings returns the settings of the machine and the user that IsComparisonSetting accepts. The
-// most important ones control line ends. Unreadable files are ignored.
-func (t *tool) machineSettings(ctx context.Context) ([]setting, error) {
-	if t.machine != nil {
-		return t.machine, nil
-	}
-	t.machine = []setting{}
-	if runtime.GOOS == "windows" { // only git knows the path of the system's file
-		out, err := t.output(ctx, call{dir: t.temp, alone: true}, "config", "--system", "--no-includes", "--get", "core.autocrlf")
-		if err == nil {
-			t.machine = filterSettings([]setting{{"core.autocrlf", strings.TrimSpace(string(out))}})
-		}
-	}
-	for _, path := range t.settingsFiles {
-		list, err := t.config(ctx, path)
-		if ctx.Err() != nil {
-			return nil, err
-		}
-		t.machine = append(t.machine, filterSettings(list)...)
-	}
-	return t.machine, nil
 }

@@ -62,8 +62,14 @@ func (g *Git) Restore(ctx context.Context, r RestoreRequest) (notes []string, er
 	}
 	var plans []*plan
 	for i := range all {
-		p, err := w.plan(ctx, &all[i])
+		p, err := w.locate(ctx, &all[i])
 		if err != nil {
+			return nil, err
+		}
+		if err := w.receive(ctx, p); err != nil {
+			return nil, err
+		}
+		if err := w.plan(ctx, p); err != nil {
 			return nil, err
 		}
 		plans = append(plans, p)
@@ -153,22 +159,6 @@ type plan struct {
 	moves  []refUpdate
 }
 
-// plan returns the planned changes to a repository. It creates the repository if necessary and adds the
-// saved objects to it, but makes no other changes.
-func (w *restorer) plan(ctx context.Context, r *repository) (*plan, error) {
-	p, err := w.locate(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	if err := w.receive(ctx, p); err != nil {
-		return nil, err
-	}
-	if err := w.planBranches(ctx, p); err != nil {
-		return nil, err
-	}
-	return p, w.planTrees(ctx, p)
-}
-
 // receive adds the objects of a save to a repository, including commits that the bundle builds on.
 func (w *restorer) receive(ctx context.Context, p *plan) error {
 	if err := w.fetchNeeded(ctx, p); err != nil {
@@ -183,7 +173,8 @@ func (w *restorer) receive(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// locate finds the repository of a save on this machine, or creates it.
+// locate finds the repository of a save on this machine, or creates it. Only a repository that agents created or
+// cloned can be created, because a save contains it completely. For others, the error is a *Conflict.
 func (w *restorer) locate(ctx context.Context, r *repository) (*plan, error) {
 	p := &plan{saved: r, dir: w.Dir(r.Trees[0].Dir)}
 	here, err := w.git.location(ctx, p.dir)
@@ -191,34 +182,27 @@ func (w *restorer) locate(ctx context.Context, r *repository) (*plan, error) {
 		return nil, err
 	}
 	if here == nil || !sameDir(here.top, p.dir) || here.isLinked() {
-		if here, err = w.create(ctx, p); err != nil {
+		if r.Main || len(r.Needs) > 0 {
+			return nil, &Conflict{Dir: p.dir, What: "there is no git repository for the saved work"}
+		}
+		if err := errors.Join(checkVacant(p.dir), os.MkdirAll(p.dir, 0o777)); err != nil {
 			return nil, err
+		}
+		if err := w.git.run(ctx, call{dir: p.dir, alone: true}, "init", "--quiet", "--template=", "--object-format=sha1", "."); err != nil {
+			return nil, err
+		}
+		w.note("%s: the repository was created from the saved commits and has no remote", p.dir)
+		delete(w.git.locations, p.dir) // the cached location may be the worktree of a parent directory
+		if here, err = w.git.location(ctx, p.dir); err != nil {
+			return nil, err
+		}
+		if here == nil {
+			return nil, fmt.Errorf("%s: git did not create a usable repository", p.dir)
 		}
 	}
 	p.common = here.common
 	p.at, err = w.git.refs(ctx, here)
 	return p, err
-}
-
-// create creates a repository that doesn't exist on this machine. This is possible only for repositories
-// that agents created or cloned, because a save contains them completely. For others, the error is a *Conflict.
-func (w *restorer) create(ctx context.Context, p *plan) (*location, error) {
-	if p.saved.Main || len(p.saved.Needs) > 0 {
-		return nil, &Conflict{Dir: p.dir, What: "there is no git repository for the saved work"}
-	}
-	if err := errors.Join(checkVacant(p.dir), os.MkdirAll(p.dir, 0o777)); err != nil {
-		return nil, err
-	}
-	if err := w.git.run(ctx, call{dir: p.dir, alone: true}, "init", "--quiet", "--template=", "--object-format=sha1", "."); err != nil {
-		return nil, err
-	}
-	w.note("%s: the repository was created from the saved commits and has no remote", p.dir)
-	delete(w.git.locations, p.dir) // the cached location may be the worktree of a parent directory
-	here, err := w.git.location(ctx, p.dir)
-	if err == nil && here == nil {
-		err = fmt.Errorf("%s: git did not create a usable repository", p.dir)
-	}
-	return here, err
 }
 
 // checkVacant returns a *Conflict unless dir is an empty directory or doesn't exist.

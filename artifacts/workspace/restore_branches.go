@@ -44,8 +44,19 @@ func (w *restorer) restoreBranches(ctx context.Context, r *repository, branches 
 			continue
 		}
 		if p == nil {
+			if _, err := w.checkBundle(r); err != nil {
+				return err
+			}
 			var err error
-			if p, err = w.receiveObjects(ctx, r); p == nil || err != nil {
+			p, err = w.locate(ctx, r)
+			if errors.As(err, new(*Conflict)) {
+				w.note("the work in %s is not restored: the repository does not exist here", w.Dir(r.Trees[0].Dir))
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if err := w.receive(ctx, p); err != nil {
 				return err
 			}
 		}
@@ -54,23 +65,6 @@ func (w *restorer) restoreBranches(ctx context.Context, r *repository, branches 
 		}
 	}
 	return nil
-}
-
-// receiveObjects adds the objects of a save to its repository on this machine. If the repository doesn't
-// exist and can't be created, it adds a note and returns nil.
-func (w *restorer) receiveObjects(ctx context.Context, r *repository) (*plan, error) {
-	if _, err := w.checkBundle(r); err != nil {
-		return nil, err
-	}
-	p, err := w.locate(ctx, r)
-	if errors.As(err, new(*Conflict)) {
-		w.note("the work in %s is not restored: the repository does not exist here", w.Dir(r.Trees[0].Dir))
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return p, w.receive(ctx, p)
 }
 
 // createBranch creates one branch or replaces a branch of the same name. If git fails to set the branch, it
@@ -84,7 +78,7 @@ func (w *restorer) createBranch(ctx context.Context, p *plan, name string, tree 
 	}
 	commit := head
 	if top, err := w.git.id(ctx, c, head+"^{tree}"); head == "" || err != nil || top != files {
-		if commit, err = w.git.commitTree(ctx, c, files, newCommit{"Work of " + name, head}); err != nil {
+		if commit, err = w.git.commitTree(ctx, c, files, "Work of "+name, head); err != nil {
 			return err
 		}
 	}

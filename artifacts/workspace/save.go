@@ -5,8 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // ErrTooLarge means that the work exceeds the size limit.
@@ -64,37 +69,19 @@ func (g *Git) Save(ctx context.Context, s SaveRequest) (SaveResult, error) {
 			t.tops = append(t.tops, wt.Dir)
 		}
 	}
-	saved, err := w.saveAll(ctx, sources)
-	saved.Notes = append(notes, saved.Notes...)
-	return saved, err
-}
-
-// saver writes one save.
-type saver struct {
-	git *tool
-	SaveRequest
-	limit      int64 // maximum size of all bundles in bytes
-	used       int64
-	unreliable time.Duration
-	last       index
-	bundle     string // name of the next bundle
-}
-
-// saveAll saves the repositories one after another and writes the index.
-func (w *saver) saveAll(ctx context.Context, sources []*source) (SaveResult, error) {
 	x := index{Schema: schema}
-	saved := SaveResult{Files: []string{indexName}, RequiredNames: []string{"repositories", "branches", "operation"}}
+	saved := SaveResult{Files: []string{indexName}, Notes: notes, RequiredNames: []string{"repositories", "branches", "operation"}}
 	for i, s := range sources {
 		w.bundle = fmt.Sprintf("repo-%d.bundle", i)
 		var r *repository
-		notes := s.notes
+		earlier := s.notes
 		err := retryMoved(func() (err error) {
-			s.notes = slices.Clone(notes)
+			s.notes = slices.Clone(earlier)
 			r, err = w.saveOnce(ctx, s)
 			return err
 		})
 		if err != nil {
-			return SaveResult{}, fmt.Errorf("save %s: %w", s.top, err)
+			return SaveResult{Notes: notes}, fmt.Errorf("save %s: %w", s.top, err)
 		}
 		w.used += r.Size
 		x.Repositories = append(x.Repositories, *r)
@@ -108,7 +95,22 @@ func (w *saver) saveAll(ctx context.Context, sources []*source) (SaveResult, err
 			saved.RequiredNames = append(saved.RequiredNames, t.Dir, t.Branch, t.Operation)
 		}
 	}
-	return saved, writeIndex(w.To, x)
+	data, err := json.Marshal(x)
+	if err != nil {
+		return saved, fmt.Errorf("write %s: %w", indexName, err)
+	}
+	return saved, files.WriteNew(filepath.Join(w.To, indexName), data, 0o600)
+}
+
+// saver writes one save.
+type saver struct {
+	git *tool
+	SaveRequest
+	limit      int64 // maximum size of all bundles in bytes
+	used       int64
+	unreliable time.Duration
+	last       index
+	bundle     string // name of the next bundle
 }
 
 // retryMoved calls do until it returns nil or an error other than errMovedNow. If three calls return
@@ -129,8 +131,19 @@ func (w *saver) saveOnce(ctx context.Context, s *source) (*repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := w.scan(ctx, s, before); err != nil {
-		return nil, err
+	for _, wt := range s.trees {
+		if err := w.git.updateStatus(ctx, wt); err != nil {
+			return nil, err
+		}
+		if err := w.noteSubmodules(ctx, s, wt); err != nil {
+			return nil, err
+		}
+		if wt.Operation != "" {
+			s.note("%s: git %s is in progress; its commits and files are saved, but not git's record of it", wt.Dir, wt.Operation)
+		}
+	}
+	if before.others > 0 {
+		s.note("%s: branches whose names are not UTF-8 or too long are not saved (%d)", s.top, before.others)
 	}
 	seen := w.fingerprint(s, before)
 	if r := w.reuse(s, seen); r != nil {
@@ -151,23 +164,4 @@ func (w *saver) saveOnce(ctx context.Context, s *source) (*repository, error) {
 	}
 	r.Seen = seen
 	return r, nil
-}
-
-// scan reads the status of each worktree of a repository, and adds notes about work that is not saved.
-func (w *saver) scan(ctx context.Context, s *source, at *refs) error {
-	for _, wt := range s.trees {
-		if err := w.git.updateStatus(ctx, wt); err != nil {
-			return err
-		}
-		if err := w.noteSubmodules(ctx, s, wt); err != nil {
-			return err
-		}
-		if wt.Operation != "" {
-			s.note("%s: git %s is in progress; its commits and files are saved, but not git's record of it", wt.Dir, wt.Operation)
-		}
-	}
-	if at.others > 0 {
-		s.note("%s: branches whose names are not UTF-8 or too long are not saved (%d)", s.top, at.others)
-	}
-	return nil
 }

@@ -20,7 +20,6 @@ import (
 
 func TestHasWork(t *testing.T) {
 	t.Parallel()
-	remote := sharedRemote(t)
 	for _, test := range some([]struct {
 		name, do string // do is a script
 		want     bool
@@ -35,14 +34,13 @@ func TestHasWork(t *testing.T) {
 		{"another commit of the remote", "git checkout -q HEAD~1", true},
 	}) {
 		for _, known := range []bool{true, false} {
-			s := clone(t, remote)
-			base := head(t, s.checkout())
+			_, dir, base := checkout(t)
 			if !known {
 				base = ""
 			}
-			sh(t, s.checkout(), test.do)
+			sh(t, dir, test.do)
 			want := test.want && (known || test.name != "another commit of the remote")
-			saved := save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{s.checkout()}, Base: base})
+			saved := save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{dir}, Base: base})
 			assert.Check(t, is.Equal(saved.HasWork, want), "%s, base known %v: held", test.name, known)
 		}
 	}
@@ -82,6 +80,7 @@ func TestTooLargeErrorNamesTheLargestFiles(t *testing.T) {
 		{"file over the bound", noise(1 << 20), false, `"dir/big" has 1024 KiB`},
 		{"much, but little when packed", strings.Repeat("x", 600<<10), false, ""},
 		{"the same, committed", strings.Repeat("x", 750<<10), true, ""},
+		{"more than a restore accepts, committed", strings.Repeat("x", 850<<10), true, "when unpacked"},
 	} {
 		_, dir, base := checkout(t, "--depth=1")
 		write(t, dir, "small", "x")

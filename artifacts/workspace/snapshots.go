@@ -5,13 +5,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // ErrNoSnapshot means that a state execution has no snapshot.
@@ -89,7 +89,7 @@ type Snapshot struct {
 // snapshotRefs is the prefix of the refs of snapshots, and snapshotRef matches these refs.
 const snapshotRefs = "refs/raymond/snapshots/"
 
-var snapshotRef = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + snapshotRefs + `[0-9]{1,9}$`) })
+var snapshotRef = text.Regexp(`^` + snapshotRefs + `[0-9]{1,9}$`)
 
 // ref returns the name of the snapshot's ref.
 func (s *Snapshot) ref() string { return snapshotRefs + strconv.Itoa(s.Seq) }

@@ -28,47 +28,35 @@ func (s *Snapshots) Pack(ctx context.Context, to, base string) (PackResult, erro
 	if err != nil || len(all) == 0 {
 		return PackResult{}, err
 	}
-	known, err := t.available(ctx, all, base)
+	// A machine that unpacks the bundle is assumed to have the repository that the run works in.
+	var known []string
+	p, err := t.git.location(ctx, all[0].Dir)
 	if err != nil {
 		return PackResult{}, err
 	}
-	b := bundleRequest{to: to, room: s.limit(), limit: s.limit()}
+	if p != nil {
+		at, err := t.git.refs(ctx, p)
+		if err != nil {
+			return PackResult{}, err
+		}
+		if known, err = t.git.available(ctx, p, at, base); err != nil {
+			return PackResult{}, err
+		}
+	}
 	// If the bundle doesn't fit, Pack tries again with half as many snapshots.
 	for n := len(all); n > 0; n /= 2 {
-		b.reach = excluding(known)
+		reach := excluding(known)
 		for _, one := range all[len(all)-n:] {
-			b.reach += one.ref() + "\n"
+			reach += one.ref() + "\n"
 		}
-		fits, err := t.pack(ctx, b)
-		if err != nil || fits {
-			return PackResult{n, len(all) - n}, errors.Join(err, ctx.Err())
+		_, err := t.git.bundle(ctx, t.call(), to, reach, s.limit(), s.limit())
+		var over *inflatedError
+		if errors.Is(err, errFull) || errors.As(err, &over) {
+			continue
 		}
+		return PackResult{n, len(all) - n}, errors.Join(err, ctx.Err())
 	}
 	return PackResult{0, len(all)}, nil
-}
-
-// available returns the commits that need not be in the bundle. A machine that unpacks the bundle has them or
-// can fetch them, because it is assumed to have the repository that the run works in.
-func (t *snapshotTool) available(ctx context.Context, all []Snapshot, base string) ([]string, error) {
-	p, err := t.git.location(ctx, all[0].Dir)
-	if err != nil || p == nil {
-		return nil, err
-	}
-	at, err := t.git.refs(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	return t.git.available(ctx, p, at, base)
-}
-
-// pack writes a bundle and reports whether it fits into the limits.
-func (t *snapshotTool) pack(ctx context.Context, b bundleRequest) (fits bool, err error) {
-	_, err = t.git.bundle(ctx, t.call(), b)
-	var over *inflatedError
-	if errors.Is(err, errFull) || errors.As(err, &over) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // Unpack creates the repository of snapshots from the bundle BundleName in r.From, which Pack wrote on any
@@ -110,14 +98,7 @@ func (t *snapshotTool) unpackBundle(ctx context.Context, w *restorer, dirs []str
 	if len(commons) == 0 {
 		return ErrNoWorktree
 	}
-	if err := t.unpack(ctx, w, &plan{saved: &repository{Bundle: BundleName}, dir: dirs[0], common: commons[0]}); err != nil {
-		return err
-	}
-	return t.relocate(ctx, w, commons)
-}
-
-// unpack checks a bundle, adds its objects to the repository of snapshots, and creates its refs.
-func (t *snapshotTool) unpack(ctx context.Context, w *restorer, p *plan) error {
+	p := &plan{saved: &repository{Bundle: BundleName}, dir: dirs[0], common: commons[0]}
 	head, err := w.checkBundle(p.saved)
 	if err != nil {
 		return err
@@ -132,7 +113,10 @@ func (t *snapshotTool) unpack(ctx context.Context, w *restorer, p *plan) error {
 	if err := w.unpack(ctx, p.saved, t.dir); err != nil {
 		return err
 	}
-	return t.makeRefs(ctx, head)
+	if err := t.makeRefs(ctx, head); err != nil {
+		return err
+	}
+	return t.relocate(ctx, w, commons)
 }
 
 // check returns an error if Pack can't have written the header.
@@ -194,9 +178,15 @@ func (t *snapshotTool) relocate(ctx context.Context, w *restorer, commons []stri
 		if here.Dir == s.Dir && here.Common == s.Common {
 			continue
 		}
-		if err := here.write(&in); err != nil {
+		about, err := here.message()
+		if err != nil {
 			return err
 		}
+		fmt.Fprintf(&in, "commit %s\ncommitter raymond <raymond@localhost> 0 +0000\ndata %d\n%s\n", s.ref(), len(about), about)
+		if s.Head != "" {
+			fmt.Fprintf(&in, "from %s\n", s.Head)
+		}
+		fmt.Fprintf(&in, "deleteall\nM 040000 %s \"\"\n\n", s.tree)
 	}
 	if in.Len() > 0 {
 		c := t.call()
@@ -206,20 +196,6 @@ func (t *snapshotTool) relocate(ctx context.Context, w *restorer, commons []stri
 		}
 	}
 	return t.git.updateRefs(ctx, t.call(), "", gone)
-}
-
-// write writes a snapshot in the input format of git fast-import.
-func (s *Snapshot) write(in *strings.Builder) error {
-	about, err := s.message()
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(in, "commit %s\ncommitter raymond <raymond@localhost> 0 +0000\ndata %d\n%s\n", s.ref(), len(about), about)
-	if s.Head != "" {
-		fmt.Fprintf(in, "from %s\n", s.Head)
-	}
-	fmt.Fprintf(in, "deleteall\nM 040000 %s \"\"\n\n", s.tree)
-	return nil
 }
 
 // BundleName is the name of the bundle of snapshots among the files of a save.

@@ -46,22 +46,33 @@ func listedDirs(t testing.TB, shots *workspace.Snapshots, s site) []string {
 	return all
 }
 
-// TestSnapshotsMoveToOtherMachines transfers snapshots to a second machine, where the repository is in
-// another directory, and from there to a third.
+// TestSnapshotsMoveToOtherMachines transfers snapshots to a second machine, where the repository is in another
+// directory and the checkout at a later commit, and from there to a third. On the second machine, a restore
+// reproduces the branch, the commits, the index and the files. On the third, a restore that would overwrite a change
+// must fail.
 func TestSnapshotsMoveToOtherMachines(t *testing.T) {
 	t.Parallel()
-	remote := sharedRemote(t)
+	remote := ownRemote(t)
 	first, dir, shots := started(t, remote)
-	sh(t, dir, "echo committed > a; git commit -qam 'not at the remote'; echo staged > dir/b; git add dir/b; echo changed > dir/b; echo untracked > new")
+	sh(t, dir, `git checkout -q -b fix; echo committed > a; git commit -qam 'not at the remote'; echo staged > dir/b; git add dir/b
+		echo changed > dir/b; echo untracked > new`)
 	take(t, shots, workspace.Snapshot{Exec: 1, Dir: dir})
+	wantFirst := pictureOf(t, dir)
 	write(t, dir, "new", "changed\n")
 	take(t, shots, workspace.Snapshot{Exec: 2, Dir: dir})
 	want := pictureOf(t, dir)
 	bundle, c := packed(t, shots, mebi)
 	assert.Check(t, is.Equal(c, (workspace.PackResult{Count: 3})), "packed")
 
+	advance(t, remote)
 	second := clone(t, remote, "--depth=1")
 	shots = unpacked(t, bundle, first, second)
+	for range 2 { // the second restore changes nothing
+		notes, err := shots.Restore(t.Context(), workspace.SnapshotsBefore(listed(t, shots), 2)[0])
+		assert.NilError(t, err)
+		assert.Check(t, is.Len(notes, 0), "notes of the restore")
+		sameAs(t, wantFirst, second.checkout())
+	}
 	take(t, shots, workspace.Snapshot{Exec: 2, IsStart: true, Dir: second.checkout()})
 	write(t, second.checkout(), "b", "of the second\n")
 	take(t, shots, workspace.Snapshot{Exec: 3, Dir: second.checkout()})
@@ -75,12 +86,15 @@ func TestSnapshotsMoveToOtherMachines(t *testing.T) {
 		assert.Check(t, is.DeepEqual(changes(t, shots, exec), want), "files changed by %d", exec)
 	}
 	list := listed(t, shots)
+	write(t, third.checkout(), "new", "another change\n")
 	to, now := filepath.Join(third.root, "again"), pictureOf(t, third.checkout())
 	_, err := shots.Checkout(t.Context(), list[2], to)
 	assert.NilError(t, err)
 	got := pictureOf(t, to)
-	got.Status = strings.Replace(got.Status, "# branch.head (detached)", "# branch.head main", 1)
+	got.Status = strings.Replace(got.Status, "# branch.head (detached)", "# branch.head fix", 1)
 	assert.Check(t, is.DeepEqual(got, want), "new worktree on the third machine")
+	_, err = shots.Restore(t.Context(), workspace.SnapshotsBefore(list, 2)[0])
+	assert.Check(t, isConflict(err), "restore over a change: got %v, want a conflict", err)
 	sameAs(t, now, third.checkout())
 	git(t, to, "fsck", "--strict")
 	_, err = shots.Checkout(t.Context(), list[2], to)

@@ -65,10 +65,7 @@ func (t *snapshotTool) restore(ctx context.Context, one *Snapshot, p *plan, dir 
 		return nil, fmt.Errorf("copy the snapshot of %s: %w", one.Dir, err)
 	}
 	w := newRestorer(t.git, RestoreRequest{Dir: func(string) string { return dir }})
-	if err := w.planBranches(ctx, p); err != nil {
-		return nil, err
-	}
-	if err := w.planTrees(ctx, p); err != nil {
+	if err := w.plan(ctx, p); err != nil {
 		return nil, err
 	}
 	err = w.apply(ctx, p)

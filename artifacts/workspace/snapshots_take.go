@@ -38,33 +38,28 @@ func (s *Snapshots) Take(ctx context.Context, one Snapshot) error {
 			return err
 		}
 	}
-	if err := s.checkSize(); err != nil {
-		return err
+	// The total size of the repository of snapshots is checked after every weighEvery snapshots. If it is too large, Take
+	// adds no snapshot, so the next Take checks the size again.
+	if s.before.seq%weighEvery == 0 {
+		var n int64
+		err := filepath.WalkDir(filepath.Join(s.dir, "objects"), func(_ string, d fs.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() {
+				if info, err := d.Info(); err == nil {
+					n += info.Size()
+				}
+			}
+			return nil // a file that causes an error was removed during the walk
+		})
+		if most := allFactor * s.limit(); n > most {
+			return fmt.Errorf("%w: all snapshots of the run have more than %s", ErrTooLarge, formatBytes(most))
+		}
+		if err != nil {
+			return err
+		}
 	}
 	err = retryMoved(func() error { return s.takeOnce(ctx, t, p, one) })
 	if errors.Is(err, ErrMoved) {
 		err = fmt.Errorf("%s: %w", p.top, err)
-	}
-	return err
-}
-
-// checkSize checks the total size of the repository of snapshots, but only after every weighEvery snapshots.
-// If it is too large, Take adds no snapshot, so the next Take checks the size again.
-func (s *Snapshots) checkSize() error {
-	if s.before.seq%weighEvery != 0 {
-		return nil
-	}
-	var n int64
-	err := filepath.WalkDir(filepath.Join(s.dir, "objects"), func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			if info, err := d.Info(); err == nil {
-				n += info.Size()
-			}
-		}
-		return nil // the file was removed during the walk
-	})
-	if most := allFactor * s.limit(); n > most {
-		return fmt.Errorf("%w: all snapshots of the run have more than %s", ErrTooLarge, formatBytes(most))
 	}
 	return err
 }
@@ -153,8 +148,21 @@ func (s *Snapshots) takeOnce(ctx context.Context, t *snapshotTool, p *location, 
 		return err
 	}
 	one.Seq, one.Dir, one.Common, one.Branch, one.Head, one.Operation = s.before.seq+1, p.top, p.common, wt.Branch, wt.Head, wt.Operation
-	if err := t.base(ctx, s.before, &one); err != nil {
-		return err
+	// The snapshot is compared with the previous snapshot of the same worktree. The first snapshot of a worktree is
+	// compared with the commit at which the worktree started. For a worktree that an agent created, this is the newest
+	// commit in the history of both its HEAD and the HEAD in the repository's first snapshot.
+	first, previous := s.before.heads[one.Common], s.before.newest[one.Dir]
+	switch {
+	case previous.commit != "":
+		one.After, one.from = previous.Seq, previous.commit
+	case first == "" || one.Head == "" || first == one.Head:
+		one.Base = one.Head
+	default:
+		out, err := t.git.output(ctx, t.call(), "merge-base", first, one.Head)
+		if err != nil && !exitedWith(err, 1) {
+			return err
+		}
+		one.Base = strings.TrimSpace(string(out))
 	}
 	about, err := one.message()
 	if err != nil {
@@ -175,25 +183,4 @@ func (s *Snapshots) takeOnce(ctx context.Context, t *snapshotTool, p *location, 
 func (s *Snapshot) message() (string, error) {
 	data, err := json.Marshal(s, json.Deterministic(true))
 	return string(data), err
-}
-
-// base sets the commit or snapshot with which a snapshot is compared. This is the previous snapshot of the
-// same worktree. The first snapshot of a worktree is compared with the commit at which the worktree started.
-// For a worktree that an agent created, this is the newest commit in the history of both its HEAD and the HEAD
-// in the repository's first snapshot.
-func (t *snapshotTool) base(ctx context.Context, l *takeState, s *Snapshot) error {
-	first := l.heads[s.Common]
-	switch {
-	case l.newest[s.Dir].commit != "":
-		s.After, s.from = l.newest[s.Dir].Seq, l.newest[s.Dir].commit
-	case first == "" || s.Head == "" || first == s.Head:
-		s.Base = s.Head
-	default:
-		out, err := t.git.output(ctx, t.call(), "merge-base", first, s.Head)
-		if err != nil && !exitedWith(err, 1) {
-			return err
-		}
-		s.Base = strings.TrimSpace(string(out))
-	}
-	return nil
 }

@@ -63,8 +63,7 @@ func changes(t testing.TB, s *workspace.Snapshots, exec int) []string {
 // other changes. Snapshots must not write to the agents' repository.
 func TestSnapshotsReportChanges(t *testing.T) {
 	t.Parallel()
-	s := clone(t, sharedRemote(t))
-	dir := s.checkout()
+	_, dir, _ := checkout(t)
 	write(t, dir, "untracked", "before\n")
 	before := everything(t, dir, allObjects)
 	shots := snapshots(t, new(workspace.Git))

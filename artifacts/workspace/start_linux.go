@@ -19,7 +19,17 @@ func start(cmd *exec.Cmd, in *cage.Cage) (err error) {
 	if in != nil {
 		err = in.StartInside(cmd.Start)
 	} else {
-		err = startBound(cmd)
+		// Linux applies the setting no_new_privs to a thread, so it is set on a new thread, which ends afterwards.
+		started := make(chan error, 1)
+		go func() {
+			runtime.LockOSThread() // never unlocked, so the thread ends with the goroutine
+			if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+				started <- os.NewSyscallError("prctl PR_SET_NO_NEW_PRIVS", err)
+				return
+			}
+			started <- cmd.Start()
+		}()
+		err = <-started
 	}
 	if err != nil {
 		return err
@@ -27,19 +37,4 @@ func start(cmd *exec.Cmd, in *cage.Cage) (err error) {
 	// An error is ignored, because the process may have ended already.
 	_ = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: maxData, Max: maxData}, nil)
 	return nil
-}
-
-// startBound starts a program that can't gain privileges. Linux applies the setting no_new_privs to a
-// thread, so it is set on a new thread, which ends afterwards.
-func startBound(cmd *exec.Cmd) error {
-	started := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // never unlocked, so the thread ends with the goroutine
-		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-			started <- os.NewSyscallError("prctl PR_SET_NO_NEW_PRIVS", err)
-			return
-		}
-		started <- cmd.Start()
-	}()
-	return <-started
 }

@@ -65,8 +65,19 @@ func (t *tool) updateStatus(ctx context.Context, wt *worktree) error {
 	}
 	wt.Branch, wt.Head, wt.Operation, wt.status = "", "", operation(wt.gitDir), nil
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(wt.raw), "\x00"), "\x00") {
-		if err := wt.read(line); err != nil {
-			return err
+		about, isHeader := strings.CutPrefix(line, "# ")
+		key, value, _ := strings.Cut(about, " ")
+		switch {
+		case !isHeader:
+			e, err := parseEntry(line)
+			if err != nil {
+				return err
+			}
+			wt.status = append(wt.status, e)
+		case key == "branch.oid" && isID(value):
+			wt.Head = value
+		case key == "branch.head" && isBranch(value) && value != "(detached)":
+			wt.Branch = value
 		}
 	}
 	return t.withoutLFS(ctx, wt)

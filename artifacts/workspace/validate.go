@@ -3,17 +3,17 @@ package workspace
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // operations are the git operations that can be in progress in a worktree.
 var operations = []string{"", "rebase", "am", "merge", "cherry-pick", "revert", "bisect"}
 
-var bundleForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^repo-[0-9]{1,4}\.bundle$`) })
+var bundleForm = text.Regexp(`^repo-[0-9]{1,4}\.bundle$`)
 
 // checker collects the first error of several checks.
 type checker struct{ err error }
@@ -23,21 +23,6 @@ func (c *checker) want(ok bool, what string, args ...any) {
 	if !ok && c.err == nil {
 		c.err = fmt.Errorf(what, args...)
 	}
-}
-
-// in records the error of an element in the list named part.
-func (c *checker) in(part string, i int, err error) {
-	c.want(err == nil, "%s[%d]: %w", part, i, err)
-}
-
-// validate returns an error if Save can't have written the index.
-func (x *index) validate() error {
-	var c checker
-	c.want(len(x.Repositories) <= maxNumber, "it has %d repositories, but at most %d are allowed", len(x.Repositories), maxNumber)
-	for i := range x.Repositories {
-		c.in("repositories", i, x.Repositories[i].validate())
-	}
-	return c.err
 }
 
 // validate checks one repository of an index.
@@ -60,7 +45,8 @@ func (r *repository) validate() error {
 		branches[b.Name] = b.ID
 	}
 	for i, t := range r.Trees {
-		c.in("trees", i, t.validate(branches))
+		err := t.validate(branches)
+		c.want(err == nil, "trees[%d]: %w", i, err)
 		c.want(t.Main == (i == 0), "trees[%d]: only the first tree must be the main worktree", i)
 	}
 	return c.err
@@ -95,9 +81,7 @@ func isPlainDir(dir string) bool {
 
 // noBranch matches invalid branch names: reserved names, names with invalid characters, and names with
 // path elements that are empty or that begin or end with invalid text.
-var noBranch = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:@|HEAD)?$|^-|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|\.$|(?:^|/)(?:[./]|$)|\.lock(?:/|$)`)
-})
+var noBranch = text.Regexp(`^(?:@|HEAD)?$|^-|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|\.$|(?:^|/)(?:[./]|$)|\.lock(?:/|$)`)
 
 // isBranch reports whether name is a valid branch name. In addition to git's rules, it must be valid UTF-8
 // and have at most 1000 bytes.

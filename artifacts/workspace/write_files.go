@@ -23,9 +23,14 @@ func (w *restorer) writeFiles(ctx context.Context, p *plan, t *treePlan) error {
 		return err
 	}
 	defer root.Close()
-	for _, path := range t.remove {
-		if err := removeFile(root, path); err != nil {
+	for _, name := range t.remove {
+		if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) && !isNotDir(err) {
 			return err
+		}
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) { // directories that become empty are removed too
+			if info, err := root.Lstat(dir); err != nil || !info.IsDir() || root.Remove(dir) != nil {
+				break
+			}
 		}
 	}
 	for path, want := range t.want.work {
@@ -48,19 +53,6 @@ func (w *restorer) writeFiles(ctx context.Context, p *plan, t *treePlan) error {
 	})
 }
 
-// removeFile removes a file if it exists, and the directories above it that become empty.
-func removeFile(root *os.Root, p string) error {
-	if err := root.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) && !isNotDir(err) {
-		return err
-	}
-	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
-		if info, err := root.Lstat(dir); err != nil || !info.IsDir() || root.Remove(dir) != nil {
-			return nil
-		}
-	}
-	return nil
-}
-
 // replaceFile writes a file or a link. It replaces a file, a link or an empty directory at the path.
 func replaceFile(root *os.Root, p, mode string, blob *io.LimitedReader) error {
 	dir := path.Dir(p)
@@ -79,7 +71,10 @@ func replaceFile(root *os.Root, p, mode string, blob *io.LimitedReader) error {
 	}
 	var err error
 	if mode == modeLink {
-		err = writeLink(root, beside, blob)
+		target := make([]byte, min(blob.N, maxLink))
+		if _, err = io.ReadFull(blob, target); err == nil {
+			err = root.Symlink(string(target), beside)
+		}
 	} else {
 		err = writeFile(root, beside, mode, blob)
 	}
@@ -113,15 +108,6 @@ func makeDir(root *os.Root, dir string) error {
 
 const maxLink = 1 << 16
 
-// writeLink creates a symbolic link whose target is a blob.
-func writeLink(root *os.Root, p string, blob *io.LimitedReader) error {
-	target := make([]byte, min(blob.N, maxLink))
-	if _, err := io.ReadFull(blob, target); err != nil {
-		return err
-	}
-	return root.Symlink(string(target), p)
-}
-
 // writeFile creates a file with the content of a blob. If the blob is incomplete, it returns an error.
 func writeFile(root *os.Root, p, mode string, blob *io.LimitedReader) error {
 	perm := os.FileMode(0o666)
@@ -143,28 +129,25 @@ func (t *tool) eachBlob(ctx context.Context, common string, ids []string, take f
 		return nil
 	}
 	c := call{dir: common, bare: common, in: strings.NewReader(lines(ids...))}
-	return t.runPiped(ctx, c, func(r io.Reader) error { return readBlobs(r, ids, take) }, "cat-file", "--batch")
-}
-
-// readBlobs reads the output of git cat-file --batch and calls take for each blob.
-func readBlobs(from io.Reader, ids []string, take func(i int, blob *io.LimitedReader) error) error {
-	r := bufio.NewReaderSize(from, 1<<16)
-	for i, id := range ids {
-		line, err := r.ReadString('\n')
-		if err != nil {
-			return err
+	return t.runPiped(ctx, c, func(out io.Reader) error {
+		r := bufio.NewReaderSize(out, 1<<16)
+		for i, id := range ids {
+			line, err := r.ReadString('\n')
+			if err != nil {
+				return err
+			}
+			var size int64
+			if n, err := fmt.Sscanf(line, id+" blob %d\n", &size); n != 1 || err != nil {
+				return fmt.Errorf("git cat-file: %q is not the blob %s", strings.TrimSpace(line), id)
+			}
+			blob := &io.LimitedReader{R: r, N: size}
+			if err := take(i, blob); err != nil {
+				return err
+			}
+			if _, err := r.Discard(1); err != nil || blob.N > 0 {
+				return fmt.Errorf("git cat-file: blob %s is cut off", id)
+			}
 		}
-		var size int64
-		if n, err := fmt.Sscanf(line, id+" blob %d\n", &size); n != 1 || err != nil {
-			return fmt.Errorf("git cat-file: %q is not the blob %s", strings.TrimSpace(line), id)
-		}
-		blob := &io.LimitedReader{R: r, N: size}
-		if err := take(i, blob); err != nil {
-			return err
-		}
-		if _, err := r.Discard(1); err != nil || blob.N > 0 {
-			return fmt.Errorf("git cat-file: blob %s is cut off", id)
-		}
-	}
-	return nil
+		return nil
+	}, "cat-file", "--batch")
 }
