@@ -22,23 +22,11 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// official runs the official artifact client in the environment of a job.
+// official runs the official artifact client in the environment of a job in workflow run 7.
 type official struct {
 	t   *testing.T
 	cmd []string
 	env []string
-}
-
-// officialOf returns the official client with the environment of a job in workflow run 7.
-func officialOf(t *testing.T, s *artifactstest.Server) official {
-	t.Helper()
-	pins := installtest.NPM{Name: "artifact-v6", Files: os.DirFS("testdata/official"), Dir: "artifacts/testdata/official"}
-	return official{t, []string{installtest.Node(t), "testdata/official/drive.mjs", pins.Install(t)}, []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "RUNNER_TEMP=" + t.TempDir(), "GITHUB_WORKSPACE=" + t.TempDir(),
-		"ACTIONS_RESULTS_URL=" + s.URL, "ACTIONS_RUNTIME_TOKEN=" + artifactstest.Token(7),
-		// With any other server, the client assumes GitHub Enterprise Server and reports an error.
-		"GITHUB_SERVER_URL=https://github.com",
-	}}
 }
 
 // do lets the client perform one action and decodes its answer into to.
@@ -79,7 +67,14 @@ func (o official) list() (list []clientArtifact) {
 // of 8 MiB.
 func TestOfficialClientIsCompatible(t *testing.T) {
 	s := artifactstest.New(t)
-	ours, theirs := runtimeOf(t, s), officialOf(t, s)
+	pins := installtest.NPM{Name: "artifact-v6", Files: os.DirFS("testdata/official"), Dir: "artifacts/testdata/official"}
+	theirs := official{t, []string{installtest.Node(t), "testdata/official/drive.mjs", pins.Install(t)}, []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "RUNNER_TEMP=" + t.TempDir(), "GITHUB_WORKSPACE=" + t.TempDir(),
+		"ACTIONS_RESULTS_URL=" + s.URL, "ACTIONS_RUNTIME_TOKEN=" + artifactstest.Token(7),
+		// With any other server, the client assumes GitHub Enterprise Server and reports an error.
+		"GITHUB_SERVER_URL=https://github.com",
+	}}
+	ours := runtimeOf(t, s)
 	noise := make([]byte, 17<<20)                   // random bytes, which can't be compressed
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise) // never fails
 	for name, files := range map[string]map[string]string{

@@ -34,24 +34,19 @@ func (s *Server) restList(w http.ResponseWriter, r *http.Request) {
 	from := min(max(0, int(number(q.Get("page")))-1)*size, len(named))
 	list := []any{}
 	for _, a := range named[from:min(from+size, len(named))] {
-		list = append(list, s.restArtifact(a))
+		run := map[string]any{"id": a.Run}
+		out := map[string]any{
+			"id": a.ID, "name": a.Name, "size_in_bytes": len(a.Content), "expired": a.Expired,
+			"created_at": a.Created.Format(time.RFC3339), "workflow_run": run,
+		}
+		if !s.Behavior.GiteaREST {
+			out["digest"] = a.Digest
+			run["repository_id"], run["head_repository_id"] = Repository, s.Runs[a.Run].HeadRepository
+			run["head_branch"] = s.Runs[a.Run].HeadBranch
+		}
+		list = append(list, out)
 	}
 	json.NewEncoder(w).Encode(map[string]any{"total_count": len(named), "artifacts": list})
-}
-
-// restArtifact returns an artifact as the REST API encodes it.
-func (s *Server) restArtifact(a Artifact) map[string]any {
-	run := map[string]any{"id": a.Run}
-	out := map[string]any{
-		"id": a.ID, "name": a.Name, "size_in_bytes": len(a.Content), "expired": a.Expired,
-		"created_at": a.Created.Format(time.RFC3339), "workflow_run": run,
-	}
-	if !s.Behavior.GiteaREST {
-		out["digest"] = a.Digest
-		run["repository_id"], run["head_repository_id"] = Repository, s.Runs[a.Run].HeadRepository
-		run["head_branch"] = s.Runs[a.Run].HeadBranch
-	}
-	return out
 }
 
 // restZip redirects to the signed URL of an artifact's content.

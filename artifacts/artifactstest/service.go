@@ -54,22 +54,18 @@ func (s *Server) reply(w http.ResponseWriter, v any) {
 	w.Write(data)
 }
 
-// runOf returns the id of the workflow run that the request's token names.
-func runOf(r *http.Request) (run int64, err error) {
-	parts := strings.Split(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), ".")
-	data, _ := base64.RawURLEncoding.DecodeString(parts[min(1, len(parts)-1)])
-	_, after, _ := strings.Cut(string(data), "Actions.Results:run-")
-	id, _, _ := strings.Cut(after, ":")
-	return strconv.ParseInt(id, 10, 64)
-}
-
 // twirp handles a request to the results service.
 func (s *Server) twirp(w http.ResponseWriter, r *http.Request) {
 	answer := map[string]func(http.ResponseWriter, request){
 		"CreateArtifact": s.create, "FinalizeArtifact": s.finalize, "ListArtifacts": s.list, "GetSignedArtifactURL": s.signed, "DeleteArtifact": s.remove,
 	}[r.PathValue("method")]
+	// The token names the workflow run.
+	parts := strings.Split(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), ".")
+	data, _ := base64.RawURLEncoding.DecodeString(parts[min(1, len(parts)-1)])
+	_, after, _ := strings.Cut(string(data), "Actions.Results:run-")
+	id, _, _ := strings.Cut(after, ":")
+	run, err := strconv.ParseInt(id, 10, 64)
 	var q request
-	run, err := runOf(r)
 	switch {
 	case err != nil:
 		refuse(w, 401, "the token names no run")
@@ -142,31 +138,26 @@ func (s *Server) putBlob(w http.ResponseWriter, r *http.Request) {
 	case q.Get("comp") == "blocklist":
 		// Without this header the storage serves the blob as arbitrary bytes.
 		b.mime = cmp.Or(r.Header.Get("x-ms-blob-content-type"), "application/octet-stream")
-		b.assemble(w, data)
+		var list struct {
+			Latest []string `xml:"Latest"`
+		}
+		if err := xml.Unmarshal(data, &list); err != nil {
+			refuse(w, 400, "no block list: %v", err)
+			return
+		}
+		for _, id := range list.Latest { // the content consists of the blocks in the order of the list
+			block, ok := b.blocks[id]
+			if !ok {
+				refuse(w, 400, "no block %s", id)
+				return
+			}
+			b.content = append(b.content, block...)
+		}
+		b.whole = true
+		w.WriteHeader(201)
 	default:
 		refuse(w, 400, "expected a block or a block list")
 	}
-}
-
-// assemble joins the uploaded blocks in the order of the list.
-func (b *blob) assemble(w http.ResponseWriter, data []byte) {
-	var list struct {
-		Latest []string `xml:"Latest"`
-	}
-	if err := xml.Unmarshal(data, &list); err != nil {
-		refuse(w, 400, "no block list: %v", err)
-		return
-	}
-	for _, id := range list.Latest {
-		block, ok := b.blocks[id]
-		if !ok {
-			refuse(w, 400, "no block %s", id)
-			return
-		}
-		b.content = append(b.content, block...)
-	}
-	b.whole = true
-	w.WriteHeader(201)
 }
 
 // finalize handles FinalizeArtifact.

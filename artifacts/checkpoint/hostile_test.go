@@ -68,7 +68,7 @@ func TestHostileArchives(t *testing.T) {
 	refused(t, "not in the manifest", plainWith(t, hostile{name: "logs/more"}), nil, `"logs/more"`)
 	refused(t, "nothing", nil, nil, "")
 	refused(t, "no archive", []byte(strings.Repeat("PK\x05\x06", 100)), nil, "")
-	refused(t, "an empty archive", archive(t), nil, "contains neither")
+	refused(t, "an empty archive", archive(t, nil), nil, "contains neither")
 }
 
 // TestOversizedEntriesAreRefused checks that Read rejects entries that are too large, alone or together,

@@ -63,37 +63,27 @@ func (r ReadRequest) read() (m Manifest, d string, err error) {
 			return m, "", err
 		}
 	}
-	data, sums, err := unpack(plain, size, r.Dir)
-	if err != nil {
-		return m, "", invalid(from, err)
-	}
-	if m, err = decodeManifest(data); err != nil {
-		return m, "", err
-	}
-	return m, digest(data), m.verify(sums)
-}
-
-// unpack unpacks an archive with the run's files and the manifest into dir. It returns the manifest, which
-// it doesn't leave in dir, and the hashes of the other files by name.
-func unpack(r io.ReaderAt, size int64, dir string) ([]byte, map[string]*countingHash, error) {
-	var manifest bytes.Buffer
-	sums := map[string]*countingHash{}
+	var data bytes.Buffer
+	sums := map[string]*countingHash{} // of all files except the manifest, by name
 	lim := limits(manifestName)
 	lim.Tee = func(name string) io.Writer {
 		if name == manifestName {
-			return &manifest
+			return &data
 		}
 		sums[name] = &countingHash{Hash: sha256.New()}
 		return sums[name]
 	}
-	if err := archive.Unpack(r, size, dir, lim); err != nil {
-		return nil, nil, err
+	if err := archive.Unpack(plain, size, r.Dir, lim); err != nil {
+		return m, "", invalid(from, err)
 	}
-	err := os.Remove(filepath.Join(dir, manifestName))
-	if errors.Is(err, os.ErrNotExist) {
-		err = nil // the archive contains no manifest, so the result is empty
+	err = os.Remove(filepath.Join(r.Dir, manifestName))
+	if err != nil && !errors.Is(err, os.ErrNotExist) { // without a manifest in the archive, data is empty
+		return m, "", invalid(from, err)
 	}
-	return manifest.Bytes(), sums, err
+	if m, err = decodeManifest(data.Bytes()); err != nil {
+		return m, "", err
+	}
+	return m, digest(data.Bytes()), m.verify(sums)
 }
 
 // verify compares the unpacked files with the manifest. Both must contain the same files. It removes the

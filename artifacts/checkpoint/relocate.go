@@ -24,7 +24,19 @@ func Relocation(old, here MachineDirs, trees []string) func(string) string {
 	folders := r // without trees, because a tree inside another tree is mapped separately
 	for _, tree := range trees {
 		if _, _, isInside := folders.find(tree); !isInside && here.Temp != "" {
-			r.add(tree, here.Temp+"/"+worktrees+"/"+r.unique(tree))
+			// The name consists of the last element of the worktree's path and a hash of the whole path.
+			whole := strings.TrimSuffix(r.cleanSlashed(tree), "/")
+			base := strings.Map(func(c rune) rune {
+				if c < ' ' || strings.ContainsRune(`<>:"|?*\`, c) {
+					return '-'
+				}
+				return c
+			}, path.Base(whole))
+			if r.fromWindows {
+				whole = strings.ToLower(whole)
+			}
+			sum := sha256.Sum256([]byte(whole))
+			r.add(tree, here.Temp+"/"+worktrees+"/"+base+"-"+hex.EncodeToString(sum[:3]))
 		}
 	}
 	return r.move
@@ -83,20 +95,4 @@ func (r *relocation) move(dir string) string {
 		to = strings.ReplaceAll(to, "/", `\`)
 	}
 	return to
-}
-
-// unique returns the last element of a worktree's path, followed by a hash of the whole path.
-func (r *relocation) unique(tree string) string {
-	whole := strings.TrimSuffix(r.cleanSlashed(tree), "/")
-	base := strings.Map(func(c rune) rune {
-		if c < ' ' || strings.ContainsRune(`<>:"|?*\`, c) {
-			return '-'
-		}
-		return c
-	}, path.Base(whole))
-	if r.fromWindows {
-		whole = strings.ToLower(whole)
-	}
-	sum := sha256.Sum256([]byte(whole))
-	return base + "-" + hex.EncodeToString(sum[:3])
 }
