@@ -22,7 +22,8 @@ type Excerpt struct {
 }
 
 // Admit reports whether a line is within the first limit. If it is, the caller shows or keeps the
-// line. If it isn't, Admit keeps the line among the last ones.
+// line. If it isn't, Admit keeps the line among the last ones, and drops the oldest of them if there
+// are too many.
 func (x *Excerpt) Admit(line string) bool {
 	if !x.full && x.used+size(line) <= x.First.Bytes && (x.First.Lines == 0 || x.lines < x.First.Lines) {
 		x.used += size(line)
@@ -30,20 +31,6 @@ func (x *Excerpt) Admit(line string) bool {
 		return true
 	}
 	x.full = true
-	x.keepLast(line)
-	return false
-}
-
-// Add keeps a line among the first or the last ones.
-func (x *Excerpt) Add(line string) {
-	if x.Admit(line) {
-		x.first = append(x.first, line)
-	}
-}
-
-// keepLast keeps a line as the last one, and drops the oldest of the last lines if there are too
-// many.
-func (x *Excerpt) keepLast(line string) {
 	x.last = append(x.last, line)
 	x.kept += size(line)
 	gone := 0
@@ -54,6 +41,14 @@ func (x *Excerpt) keepLast(line string) {
 	x.dropped += gone
 	clear(x.last[:gone])
 	x.last = x.last[gone:]
+	return false
+}
+
+// Add keeps a line among the first or the last ones.
+func (x *Excerpt) Add(line string) {
+	if x.Admit(line) {
+		x.first = append(x.first, line)
+	}
 }
 
 // size returns the size of a line with its line break. It is never 0, so that empty lines are

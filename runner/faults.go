@@ -104,7 +104,16 @@ func FindFault(name string) (Fault, bool) {
 // answers 429 for an account without credit. The status takes precedence over other words.
 func ClassifyFault(words string, status int) Fault {
 	fits := func(f Fault) bool { return f.Words != "" && regexp.MustCompile(f.Words).MatchString(words) }
-	ofStatus := nameOfStatus(status)
+	ofStatus := ""
+	i := slices.IndexFunc(Faults, func(f Fault) bool { return slices.Contains(f.Statuses, status) })
+	switch {
+	case i >= 0:
+		ofStatus = Faults[i].Name
+	case status >= http.StatusInternalServerError:
+		ofStatus = "service failed"
+	case status >= http.StatusBadRequest:
+		ofStatus = "bad request"
+	}
 	matchers := []func(Fault) bool{
 		func(f Fault) bool { return f.Class == Fatal && fits(f) },
 		func(f Fault) bool { return f.Name == ofStatus && ofStatus != "service failed" },
@@ -117,19 +126,4 @@ func ClassifyFault(words string, status int) Fault {
 		}
 	}
 	return Faults[len(Faults)-1]
-}
-
-// nameOfStatus returns the name of the fault for an HTTP status of an API, or "" if the status is
-// not an error.
-func nameOfStatus(status int) string {
-	i := slices.IndexFunc(Faults, func(f Fault) bool { return slices.Contains(f.Statuses, status) })
-	switch {
-	case i >= 0:
-		return Faults[i].Name
-	case status >= http.StatusInternalServerError:
-		return "service failed"
-	case status >= http.StatusBadRequest:
-		return "bad request"
-	}
-	return ""
 }

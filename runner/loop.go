@@ -25,17 +25,6 @@ const cancelGrace = 3 * time.Second
 // that there is no alarm.
 type alarms struct{ deadline, grace, tick time.Time }
 
-// earliest returns the earliest time among the alarms and other.
-func (a *alarms) earliest(other time.Time) time.Time {
-	at := a.tick
-	for _, t := range []time.Time{a.deadline, a.grace, other} {
-		if !t.IsZero() && t.Before(at) {
-			at = t
-		}
-	}
-	return at
-}
-
 // take reports whether an alarm is due. If it is, take clears the alarm.
 func take(alarm *time.Time, now time.Time) bool {
 	if alarm.IsZero() || now.Before(*alarm) {
@@ -57,7 +46,13 @@ func (r *Runner) loop(ctx context.Context) error {
 	// of many messages.
 	var due time.Time
 	for r.run.Progress.Status == state.Running {
-		if at := r.alarms.earliest(r.wakeTime(r.now())); timer == nil || !at.Equal(due) {
+		at := r.alarms.tick
+		for _, t := range []time.Time{r.alarms.deadline, r.alarms.grace, r.wakeTime(r.now())} {
+			if !t.IsZero() && t.Before(at) {
+				at = t
+			}
+		}
+		if timer == nil || !at.Equal(due) {
 			timer, due = r.cfg.Clock.After(max(0, at.Sub(r.now()))), at
 		}
 		if r.cfg.Clock.Idle != nil {
@@ -110,7 +105,11 @@ func (r *Runner) handleAlarms(ctx context.Context) error {
 		r.offer()
 	}
 	if take(&r.alarms.grace, now) {
-		r.endGrace()
+		cause := lateStop
+		if r.stop.Status == state.Suspended {
+			cause = deadlineStop
+		}
+		r.end(cause)
 	}
 	if at := r.alarms.deadline; !at.IsZero() && !at.After(now) {
 		return r.advance(ctx, decideNothing)
@@ -164,11 +163,32 @@ func (r *Runner) cancel(ctx context.Context, name string) error {
 	return r.advance(ctx, decideNothing)
 }
 
-// endGrace ends the states that are still running when their grace period is over.
-func (r *Runner) endGrace() {
-	if r.stop.Status == state.Suspended {
-		r.end(deadlineStop)
-		return
+// mailbox is the capacity of the channel to the owner. Workers can report lines without waiting
+// for the owner as long as the channel is not full.
+const mailbox = 16
+
+// batch returns the message first and the messages that are waiting in the channel, but at most
+// mailbox messages in all, because new ones may arrive all the time.
+func (r *Runner) batch(first message) []message {
+	all := []message{first}
+	for len(all) < mailbox {
+		select {
+		case m := <-r.mail:
+			all = append(all, m)
+		default:
+			return all
+		}
 	}
-	r.end(lateStop)
+	return all
+}
+
+// drain stops the workers that are still running after an error, and waits for them, so that
+// nothing outlives Run.
+func (r *Runner) drain() {
+	r.end(brokenStop)
+	for r.busy > 0 {
+		if m := <-r.mail; m.progress == nil {
+			r.busy--
+		}
+	}
 }

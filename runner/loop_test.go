@@ -138,21 +138,14 @@ func (c *script) Abilities() runner.Abilities {
 func (c *script) Length(k runner.Conversation) (int64, bool)             { return int64(len(k.ID)), true }
 func (c *script) Usage(runner.Conversation, int64) ([]state.Usage, bool) { return nil, false }
 
-// record records an order, and returns how many orders for the agent in this state there were
-// before.
-func (c *script) record(o runner.Order) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.orders, c.began = append(c.orders, o), append(c.began, time.Now())
-	n := c.calls[o.Agent+" "+o.State]
-	c.calls[o.Agent+" "+o.State]++
-	return n
-}
-
 // Run implements runner.Backend. If an answer contains "!", the text before it is the class of a
 // failure, and the text after it is the failure's message.
 func (c *script) Run(ctx context.Context, o runner.Order, report func(runner.Progress)) (runner.Answer, error) {
-	n, lines := c.record(o), c.answers[o.State]
+	c.mu.Lock()
+	c.orders, c.began = append(c.orders, o), append(c.began, time.Now())
+	n, lines := c.calls[o.Agent+" "+o.State], c.answers[o.State]
+	c.calls[o.Agent+" "+o.State]++
+	c.mu.Unlock()
 	text := lines[min(n, len(lines)-1)]
 	ans := runner.Answer{
 		SessionID: o.Prompt.SessionID, Model: "m", Turns: 1, Process: state.Process{ExitCode: c.exits},
@@ -289,7 +282,8 @@ func (l *loop) fresh() {
 	l.cfg.Store, l.cfg.Reporter = l.store, l.log
 }
 
-// drive runs the loop until the run ends with the given status. Events are added to the log.
+// drive runs the loop until the run ends with the given status, and checks the invariants of every run that
+// has ended or is suspended. Events are added to the log.
 func (l *loop) drive(resumed bool, want state.Status) {
 	l.t.Helper()
 	r := runner.New(l.cfg, l.run)
@@ -298,12 +292,6 @@ func (l *loop) drive(resumed bool, want state.Status) {
 	if got := l.run.Progress.Status; err != nil || got != want {
 		l.t.Fatalf("ended as %s (%s), %v, want %s\n%s", got, l.run.Progress.Reason, err, want, strings.Join(l.log.names(), "\n"))
 	}
-	l.wantInvariants()
-}
-
-// wantInvariants checks the invariants of every run that has ended or is suspended.
-func (l *loop) wantInvariants() {
-	l.t.Helper()
 	if len(l.log.events) == 0 || l.log.events[0].Seq != 1 {
 		return // the run was restored without its log
 	}

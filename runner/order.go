@@ -2,6 +2,7 @@ package runner
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -27,30 +28,6 @@ func workDir(run *state.Run, a *state.Agent) string {
 		return a.Dir
 	}
 	return run.Dir
-}
-
-// launch returns the data that a step records to start the next invocation of an agent: the
-// session, the length of its transcript, and the digests of protected files.
-func (c *Config) launch(a *state.Agent, plan state.Plan, dir string) state.Launch {
-	st := c.state(a)
-	l := state.Launch{State: st, Plan: plan, Cwd: dir}
-	switch plan.Mode {
-	case state.Fresh, state.Branch:
-		l.SessionID = c.NewID()
-	case state.Resume:
-		l.SessionID, l.Length = plan.Session.ID, plan.Cut
-		if n, ok := c.Agents[plan.Backend].Length(Conversation{ID: plan.Session.ID, CLI: plan.Session.CLIID, Dir: dir}); ok && l.Length == nil {
-			l.Length = &n
-		}
-	}
-	if v := st.Policy.Convergence; v != nil && a.Exec == nil && len(v.Protect) > 0 {
-		o := Order{Dir: dir, Checks: &Checks{Protect: v.Protect, Copies: c.copies(a)}}
-		if c.Cages != nil {
-			o.Cage = c.Cages.Agent(dir)
-		}
-		l.Protected = c.Verifier.SaveProtected(o)
-	}
-	return l
 }
 
 // copies returns the folder for copies of the files that done_when protects from an agent.
@@ -105,13 +82,26 @@ func (x invocation) order(step *state.Step, l state.Launch) Order {
 		payload := filepath.Join(x.cfg.PayloadDir, strconv.Itoa(a.Exec.Running.N))
 		o.Script = ScriptOrder{
 			Path: filepath.Join(x.cfg.ScriptDir, st.Name), PayloadFile: payload, Files: map[string]string{payload: string(a.Payload)},
-			IsTrusted: st.Trusted, Work: x.work(l.Cwd),
+			IsTrusted: st.Trusted,
+		}
+		if st.Work {
+			o.Script.Work = &Work{Dir: l.Cwd, OtherDirs: map[string]string{}, Since: a.Exec.Started, IncludesWorkflows: st.Workflows}
+			for _, other := range x.run.Agents {
+				if at := workDir(x.run, other); at != l.Cwd {
+					o.Script.Work.OtherDirs[other.ID] = at
+				}
+			}
 		}
 	}
 	o.Env = x.environ(o.Script)
 	o.Cage = x.confine(&o)
 	if a.Exec.Phase == state.PhaseVerify {
-		o.Checks, o.Timeout = x.checks(), st.Policy.Convergence.Timeout
+		c, e := st.Policy.Convergence, a.Exec
+		o.Timeout = c.Timeout
+		o.Checks = &Checks{
+			Commands: c.DoneWhen, Protect: c.Protect, Protected: e.Protected, Copies: x.cfg.copies(a),
+			LogFile: filepath.Join(x.cfg.LogDir, a.ID, a.State+".log"), Attempt: e.Attempt, AgentCode: e.AgentCode, Refused: e.MoveProblem,
+		}
 	} else if st.Kind == protocol.Prompt {
 		o.Prompt = x.prompt(l.Plan, opt)
 		o.Prompt.BudgetCap = step.InvocationBudget()
@@ -216,11 +206,16 @@ func (x invocation) environ(script ScriptOrder) []string {
 	return env
 }
 
-// checks returns the fields of an order that only the verification of an attempt has.
-func (x invocation) checks() *Checks {
-	c, e := x.state.Policy.Convergence, x.agent.Exec
-	return &Checks{
-		Commands: c.DoneWhen, Protect: c.Protect, Protected: e.Protected, Copies: x.cfg.copies(x.agent),
-		LogFile: filepath.Join(x.cfg.LogDir, x.agent.ID, x.agent.State+".log"), Attempt: e.Attempt, AgentCode: e.AgentCode, Refused: e.MoveProblem,
-	}
+// DebugStep identifies one attempt of a state execution.
+type DebugStep struct {
+	N            int // number of the execution in the run
+	Agent, State string
+	Attempt      int
+}
+
+// DebugFolder returns the folder inside dir for the files about a step. Slashes in the names of
+// agents and states are replaced, so that the folder can't be outside of dir.
+func DebugFolder(dir string, s DebugStep) string {
+	name := fmt.Sprintf("%04d_%s_%s_%d", s.N, s.Agent, s.State, s.Attempt)
+	return filepath.Join(dir, strings.NewReplacer("/", "_", `\`, "_", "\x00", "_").Replace(name))
 }

@@ -8,9 +8,6 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// bypass is the permission mode that --dangerously-skip-permissions sets.
-const bypass = "bypassPermissions"
-
 // permissions returns the permissions of an agent in a state. They follow from the policy of the
 // state and the options of the run.
 func permissions(policy protocol.Policy, opt *state.Options) Permissions {
@@ -24,7 +21,7 @@ func permissions(policy protocol.Policy, opt *state.Options) Permissions {
 	switch {
 	case !opt.SkipPermissions:
 		p.PermissionMode = permission(own, opt.PermissionMode)
-	case own == "" || own == bypass:
+	case own == "" || own == "bypassPermissions": // the flag sets that mode
 		p.SkipPermissions = true
 	default:
 		p.PermissionMode = own

@@ -31,7 +31,7 @@ type message struct {
 type Runner struct {
 	cfg          Config
 	run          *state.Run
-	here         state.Here
+	here         state.Here   // the jobs and agents that run in this process
 	mail         chan message // from the workers
 	busy         int          // number of workers that have not answered
 	end          context.CancelCauseFunc
@@ -52,12 +52,16 @@ func New(cfg Config, run *state.Run) *Runner {
 	}
 	cfg.Clock.Tick = cmp.Or(cfg.Clock.Tick, time.Second)
 	r := &Runner{
-		cfg: cfg, run: run, here: cfg.here(), mail: make(chan message, mailbox), isFirstSave: true,
+		cfg: cfg, run: run, mail: make(chan message, mailbox), isFirstSave: true,
 		snapshots: snapshotBarrier{workplaces: map[string]*workplace{}}, untrusted: map[string]underway{},
+		here: state.Here{
+			Jobs: cfg.Jobs, JobOf: cfg.Workflow.JobOf, Part: cfg.Part, NewToken: cfg.NewToken, HasJoin: cfg.Workflow.HasJoin(),
+		},
 	}
 	r.progressLog = progressLog{cfg: &r.cfg, excerpts: map[string]*Excerpt{}}
 	if cfg.Prompter != nil {
 		r.updates = cfg.Prompter.Updates()
+		r.here.HasRead = cfg.Prompter.HasRead
 	}
 	return r
 }
@@ -73,7 +77,15 @@ func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options)
 		r.alarms.deadline = cmp.Or(r.cfg.StartTime, r.now()).Add(r.cfg.Deadline)
 	}
 	r.updateQuestions(false)
-	known := r.pendingUpdates() // pending updates count even if the run can't continue now
+	var known []QuestionUpdate // pending updates count even if the run can't continue now
+	for isEmpty := false; !isEmpty; {
+		select {
+		case u := <-r.updates:
+			known = append(known, u)
+		default:
+			isEmpty = true
+		}
+	}
 	err := r.advance(ctx, func(step *state.Step) {
 		if override != nil {
 			step.Override(*override, r.cfg.Workflow.Hashes())
@@ -127,7 +139,18 @@ func (r *Runner) handleProgress(m message) error {
 	a, _ := r.run.Agent(m.agent)
 	switch {
 	case p.Metered != nil || p.CLIID != "":
-		return r.saveProgress(a, *p)
+		// The tokens that an invocation has used so far, or the CLI's own id of its conversation, are
+		// saved in a step without events, so that a crash can't lose them.
+		if a.Status != state.Busy || a.Exec == nil || a.Exec.Running == nil {
+			return nil
+		}
+		step := r.run.Step(r.now())
+		var used []state.Usage
+		if p.Metered != nil {
+			used = *p.Metered
+		}
+		step.RecordProgress(a.ID, used, p.CLIID)
+		return r.commit(step.Delta())
 	case p.Refused != "":
 		r.cfg.Cages.RecordRefusal(p.Refused)
 	default:
@@ -155,21 +178,6 @@ func (r *Runner) handleEnd(m message) func(*state.Step) {
 	}
 	outcome := r.outcome(a, st, m)
 	return func(step *state.Step) { step.End(a.ID, st, outcome) }
-}
-
-// saveProgress saves the tokens that an invocation has used so far, or the CLI's own id of its
-// conversation, so that a crash can't lose them. It saves a step without events.
-func (r *Runner) saveProgress(a *state.Agent, p Progress) error {
-	if a.Status != state.Busy || a.Exec == nil || a.Exec.Running == nil {
-		return nil
-	}
-	step := r.run.Step(r.now())
-	var used []state.Usage
-	if p.Metered != nil {
-		used = *p.Metered
-	}
-	step.RecordProgress(a.ID, used, p.CLIID)
-	return r.commit(step.Delta())
 }
 
 // outcome returns the result of an invocation: its cost, and the decision or the problems that its
@@ -225,12 +233,19 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 		starts = r.schedule(step)
 	}
 	if r.busy+len(starts) == 0 && (r.stop != nil || !r.holds(step)) {
-		step.Close(r.closing(step))
+		closing := step.Closing(r.stop)
+		if closing.Status == state.Suspended && r.cfg.Checkpoints != nil {
+			// A run that could not be resumed fails instead of being suspended.
+			if err := r.cfg.Checkpoints.CheckResumable(slices.Collect(step.Agents())); err != nil {
+				closing = closing.AsFailed(err)
+			}
+		}
+		step.Close(closing)
 		if m := r.cfg.Matrix; m != nil {
 			step.HandOver(m.Job, m.MaxJobs)
 		}
 	}
-	asked, wereOpen := r.run.Progress.Questions, r.isAsking()
+	asked, wereOpen := r.run.Progress.Questions, len(r.run.OpenQuestions()) > 0
 	if err := r.commit(step.Delta()); err != nil {
 		return err
 	}
@@ -275,7 +290,24 @@ func (r *Runner) schedule(step *state.Step) (starts []Order) {
 			step.Start(a.ID, state.Launch{State: st, Plan: plan})
 			continue
 		}
-		l := r.cfg.launch(a, plan, workDir(r.run, a))
+		dir := workDir(r.run, a)
+		l := state.Launch{State: st, Plan: plan, Cwd: dir}
+		switch plan.Mode {
+		case state.Fresh, state.Branch:
+			l.SessionID = r.cfg.NewID()
+		case state.Resume:
+			l.SessionID, l.Length = plan.Session.ID, plan.Cut
+			if n, ok := r.cfg.Agents[plan.Backend].Length(Conversation{ID: plan.Session.ID, CLI: plan.Session.CLIID, Dir: dir}); ok && l.Length == nil {
+				l.Length = &n
+			}
+		}
+		if v := st.Policy.Convergence; v != nil && a.Exec == nil && len(v.Protect) > 0 {
+			o := Order{Dir: dir, Checks: &Checks{Protect: v.Protect, Copies: r.cfg.copies(a)}}
+			if r.cfg.Cages != nil {
+				o.Cage = r.cfg.Cages.Agent(dir)
+			}
+			l.Protected = r.cfg.Verifier.SaveProtected(o)
+		}
 		x := invocation{cfg: &r.cfg, run: r.run, agent: step.Start(a.ID, l), state: st}
 		starts = append(starts, x.order(step, l))
 	}

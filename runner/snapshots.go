@@ -22,7 +22,7 @@ type workplace struct {
 }
 
 // update requests a snapshot for each prompt that ended in the run's last step, and records where
-// the running agents work.
+// the running agents work. Two agents share a workplace if one directory is inside the other.
 func (f *snapshotBarrier) update(cfg *Config, run *state.Run) {
 	if cfg.Snapshots == nil {
 		return
@@ -38,19 +38,13 @@ func (f *snapshotBarrier) update(cfg *Config, run *state.Run) {
 	}
 	for _, a := range run.Agents {
 		if a.Exec != nil && a.Exec.Running != nil && f.workplaces[a.ID] == nil {
-			f.begin(a.ID, workDir(run, a))
+			w := &workplace{dir: workDir(run, a)}
+			for _, other := range f.workplaces {
+				if cage.IsWithin(w.dir, other.dir) || cage.IsWithin(other.dir, w.dir) {
+					w.isShared, other.isShared = true, true
+				}
+			}
+			f.workplaces[a.ID] = w
 		}
 	}
-}
-
-// begin records that an agent works in a directory. If another agent works in the same directory,
-// in one above it or in one below it, both workplaces are marked as shared.
-func (f *snapshotBarrier) begin(agent, dir string) {
-	w := &workplace{dir: dir}
-	for _, other := range f.workplaces {
-		if cage.IsWithin(dir, other.dir) || cage.IsWithin(other.dir, dir) {
-			w.isShared, other.isShared = true, true
-		}
-	}
-	f.workplaces[agent] = w
 }

@@ -99,18 +99,3 @@ func (w worker) isolate(ctx context.Context, o *Order) (end func(), err error) {
 	}
 	return end, nil
 }
-
-// work describes the agents' work that is handed over to the script. It returns nil if the script
-// gets no work.
-func (x invocation) work(dir string) *Work {
-	if !x.state.Work {
-		return nil
-	}
-	w := &Work{Dir: dir, OtherDirs: map[string]string{}, Since: x.agent.Exec.Started, IncludesWorkflows: x.state.Workflows}
-	for _, other := range x.run.Agents {
-		if at := workDir(x.run, other); at != dir {
-			w.OtherDirs[other.ID] = at
-		}
-	}
-	return w
-}

@@ -1,21 +1,11 @@
 package runner
 
 import (
+	"reflect"
 	"time"
 
 	"github.com/raymond-action/raymond-action/state"
 )
-
-// here describes this process to package state: which jobs and agents run in it.
-func (c *Config) here() state.Here {
-	h := state.Here{
-		Jobs: c.Jobs, JobOf: c.Workflow.JobOf, Part: c.Part, NewToken: c.NewToken, HasJoin: c.Workflow.HasJoin(),
-	}
-	if c.Prompter != nil {
-		h.HasRead = c.Prompter.HasRead
-	}
-	return h
-}
 
 // endlessLimitHold is how long an agent waits for the end of a usage limit if Config.Hold is
 // negative, so that a long limit doesn't occupy a machine for hours. A longer limit suspends the
@@ -51,4 +41,19 @@ func (r *Runner) isOver() bool {
 	step := r.newStep(r.now())
 	_, ready := step.Schedule().Next(0)
 	return r.busy == 0 && r.run.Progress.Status == state.Running && (r.stop != nil || !ready && !r.holds(step))
+}
+
+// IsIdle reports whether Run would suspend a suspended run again immediately: its agents can't
+// continue, no question needs to be shown to users, and neither the run nor its options change.
+// It must be called before Run.
+func (r *Runner) IsIdle(override *state.Options) bool {
+	isChanged := override != nil && !reflect.DeepEqual(*override, r.run.Options)
+	if isChanged || r.run.Progress.Status != state.Suspended || len(r.run.WaitingAgents()) == 0 {
+		return false
+	}
+	step := r.newStep(r.now())
+	step.Resume(nil)
+	step.UpdateWaits(r.here)
+	_, ready := step.Schedule().Next(0)
+	return !ready && !r.holds(step) && len(r.updates) == 0 && !step.Delta().HasOtherEvents()
 }

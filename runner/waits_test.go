@@ -93,7 +93,9 @@ func newWaiters(t *testing.T) *loop {
 func finishWaiters(l *loop, resumed bool) {
 	l.t.Helper()
 	began := time.Now()
-	l.cfg.Prompter = octocat()
+	people := newPrompter(5*time.Minute, map[int]string{1: "yes"}) // lets the second question time out
+	people.stays = true
+	l.cfg.Prompter = people
 	if l.drive(resumed, state.Completed); resumed {
 		return
 	}
@@ -101,13 +103,6 @@ func finishWaiters(l *loop, resumed bool) {
 	same(l.t, "results", []string{
 		"main=end", "main_asker3=late", "main_work1=done", "main_work1_tip1=tip", "main_work2=done", "main_work2_tip1=tip",
 	}, ended(l.run))
-}
-
-// octocat answers the first question after five minutes, and lets the second one time out.
-func octocat() *scriptedPrompter {
-	c := newPrompter(5*time.Minute, map[int]string{1: "yes"})
-	c.stays = true
-	return c
 }
 
 // TestHold checks that a run stays open for a wait that is not longer than Config.Hold, and for a

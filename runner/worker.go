@@ -36,32 +36,23 @@ func (w worker) work(ctx context.Context, o Order) {
 		return
 	}
 	answer, err := w.invoke(ctx, o, report)
-	answer.End = w.transcriptLength(o, answer)
+	if o.Kind != protocol.Script {
+		c := Conversation{ID: o.Prompt.SessionID, CLI: answer.CLIID, Dir: o.Dir}
+		if state.ValidSession(answer.SessionID) {
+			c.ID = answer.SessionID
+		}
+		if o.Prompt.Session == state.Resume && !state.ValidSession(c.CLI) {
+			c.CLI = o.Prompt.CLIID
+		}
+		if n, ok := w.cfg.Agents[o.Prompt.Backend].Length(c); ok {
+			answer.End = &n
+		}
+	}
 	m := message{agent: o.Agent, answer: answer}
 	if err != nil && !errors.As(err, &m.failure) {
 		m.failure = &Failure{Class: Fatal, Message: err.Error()}
 	}
 	w.mail <- m
-}
-
-// transcriptLength returns the current length of the transcript of an invocation's conversation.
-// It returns nil if the length is unknown.
-func (w worker) transcriptLength(o Order, a Answer) *int64 {
-	if o.Kind == protocol.Script {
-		return nil
-	}
-	c := Conversation{ID: o.Prompt.SessionID, CLI: a.CLIID, Dir: o.Dir}
-	if state.ValidSession(a.SessionID) {
-		c.ID = a.SessionID
-	}
-	if o.Prompt.Session == state.Resume && !state.ValidSession(c.CLI) {
-		c.CLI = o.Prompt.CLIID
-	}
-	n, ok := w.cfg.Agents[o.Prompt.Backend].Length(c)
-	if !ok {
-		return nil
-	}
-	return &n
 }
 
 // invoke prepares the files and folders that an order needs, and has a backend run the order.
@@ -71,14 +62,18 @@ func (w worker) invoke(ctx context.Context, o Order, report func(Progress)) (_ A
 			err = &Failure{Class: Fatal, Message: fmt.Sprintf("internal error: %v", p)}
 		}
 	}()
-	if failure := checkOrder(o); failure != nil {
-		return Answer{Cost: state.Cost{Silent: true}}, failure
+	silent := Answer{Cost: state.Cost{Silent: true}}
+	if info, err := os.Stat(o.Dir); !o.Script.IsTrusted && (err != nil || !info.IsDir()) {
+		return silent, &Failure{Class: Fatal, Message: fmt.Sprintf("the working directory %q does not exist or is not a directory", o.Dir)}
+	}
+	if o.Kind == protocol.Script && !filepath.IsAbs(o.Script.Path) {
+		return silent, &Failure{Class: Fatal, Message: "there is no private copy of the workflow's folder to run scripts from; keep it in a separate folder"}
 	}
 	for path, content := range o.Script.Files {
 		defer os.Remove(path)
 		err := errors.Join(os.RemoveAll(path), files.WriteNew(path, []byte(content), 0o600)) // replace a file or link
 		if err != nil {
-			return Answer{Cost: state.Cost{Silent: true}}, &Failure{Class: Machine, Message: "write payload: " + err.Error()}
+			return silent, &Failure{Class: Machine, Message: "write payload: " + err.Error()}
 		}
 	}
 	if o.DebugDir != "" {
@@ -86,12 +81,12 @@ func (w worker) invoke(ctx context.Context, o Order, report func(Progress)) (_ A
 	}
 	if o.Script.IsTrusted {
 		if failure := w.awaitOthers(ctx, o, report); failure != nil {
-			return Answer{Cost: state.Cost{Silent: true}}, failure
+			return silent, failure
 		}
 		end, err := w.isolate(ctx, &o)
 		defer end()
 		if err != nil {
-			return Answer{Cost: state.Cost{Silent: true}}, err
+			return silent, err
 		}
 	}
 	if o.Kind == protocol.Script {
@@ -99,7 +94,7 @@ func (w worker) invoke(ctx context.Context, o Order, report func(Progress)) (_ A
 	}
 	if o.Prompt.IsChecked {
 		if err := w.cfg.Verifier.Ready(); err != nil {
-			return Answer{Cost: state.Cost{Silent: true}}, &Failure{Class: Machine, Message: "done_when: " + err.Error()}
+			return silent, &Failure{Class: Machine, Message: "done_when: " + err.Error()}
 		}
 	}
 	if w.snapshotDone != nil {
@@ -112,15 +107,4 @@ func (w worker) invoke(ctx context.Context, o Order, report func(Progress)) (_ A
 		}
 	}
 	return w.cfg.Agents[o.Prompt.Backend].Run(ctx, o, report)
-}
-
-// checkOrder returns why an invocation can't be started, or nil if it can.
-func checkOrder(o Order) *Failure {
-	if info, err := os.Stat(o.Dir); !o.Script.IsTrusted && (err != nil || !info.IsDir()) {
-		return &Failure{Class: Fatal, Message: fmt.Sprintf("the working directory %q does not exist or is not a directory", o.Dir)}
-	}
-	if o.Kind == protocol.Script && !filepath.IsAbs(o.Script.Path) {
-		return &Failure{Class: Fatal, Message: "there is no private copy of the workflow's folder to run scripts from; keep it in a separate folder"}
-	}
-	return nil
 }

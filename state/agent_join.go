@@ -2,7 +2,6 @@ package state
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"strings"
 )
@@ -18,17 +17,18 @@ type delivery struct {
 
 // completeJoins returns the results that joins deliver, by the agent that waits for them. It contains the
 // agents in waiting whose descendants have all ended, with all results of the descendants that no join has
-// delivered yet. A failed descendant counts as ended if isDeliverable returns true for it. agents are the
-// agents that have not ended, and ended the results of the others.
-func completeJoins(waiting []string, agents iter.Seq[*Agent], ended iter.Seq[*Ending], isDeliverable func(*Agent) bool) map[string][]Ending {
+// delivered yet. A failed descendant counts as ended if the run continues in spite of failures and the step
+// may change the descendant.
+func (d *draft) completeJoins(waiting []string) map[string][]Ending {
 	if len(waiting) == 0 {
 		return nil
 	}
+	isDeliverable := func(a *Agent) bool { return a.Status == Stuck && d.Options().KeepGoing && d.group.has(a) }
 	alive, results := map[string]*Agent{}, map[string][]Ending{}
 	for _, id := range waiting {
 		results[id] = nil
 	}
-	for a := range agents {
+	for a := range d.Agents() {
 		alive[a.ID] = a
 	}
 	for _, a := range alive {
@@ -49,7 +49,7 @@ func completeJoins(waiting []string, agents iter.Seq[*Agent], ended iter.Seq[*En
 		return nil
 	}
 	children := map[string][]Ending{}
-	for e := range ended {
+	for e := range d.ended() {
 		if e.Parent != "" && !e.Delivered {
 			children[e.Parent] = append(children[e.Parent], *e)
 		}
@@ -74,13 +74,6 @@ func descendants(children map[string][]Ending, id string) []Ending {
 		all = append(append(all, e), descendants(children, e.Agent)...)
 	}
 	return all
-}
-
-// isDeliverable reports whether a join may deliver the agent's failure instead of waiting for the agent.
-// It may if the agent has failed, the run continues in spite of failures, and the step may change the
-// agent.
-func (d *draft) isDeliverable(a *Agent) bool {
-	return a.Status == Stuck && d.Options().KeepGoing && d.group.has(a)
 }
 
 // deliver sets the agent's payload to the results. Failed agents among them end, because their failure is

@@ -165,3 +165,41 @@ func (r *Run) UnsavedEvent(now time.Time, a *Agent, body Body) Event {
 	e.Seq, e.Time = r.Progress.Events, stamp(now)
 	return e
 }
+
+// A run keeps the results of the maxEndings agents that ended last, and only counts older ones. Old
+// results are dropped in groups of more than dropSlack, so that most steps drop nothing.
+const (
+	maxEndings = 1000
+	dropSlack  = 250
+)
+
+// dropOldEndings removes old results from Ended and counts them in Forgotten. Its effect depends only on
+// the run, so replaying a journal has the same effect.
+func (r *Run) dropOldEndings() {
+	// The results of a part are needed when the part is merged.
+	_, isPart := r.Parts.OwnPart()
+	if isPart || len(r.Ended) <= maxEndings+dropSlack {
+		return
+	}
+	// The result of the main agent is the result of the run. Other results may still be delivered by a join.
+	mayDrop := func(e Ending) bool {
+		return e.Agent != mainAgent && (!r.Progress.HasJoin || e.Delivered || e.Parent == "")
+	}
+	old := -maxEndings
+	for _, e := range r.Ended {
+		if mayDrop(e) {
+			old++
+		}
+	}
+	if old <= dropSlack {
+		return
+	}
+	r.Forgotten += old
+	r.Ended = slices.DeleteFunc(slices.Clone(r.Ended), func(e Ending) bool {
+		drops := old > 0 && mayDrop(e)
+		if drops {
+			old--
+		}
+		return drops
+	})
+}

@@ -39,7 +39,7 @@ func (r *Run) InterruptedAgents() []*Agent {
 func (s *Step) Begin() {
 	s.openSegment(false)
 	for a := range s.Agents() {
-		s.record(Event{Agent: a.ID, State: a.State, Body: a.startEvent()})
+		s.record(Event{Agent: a.ID, State: a.State, Body: &AgentStarted{Parent: a.Parent, Vars: a.Vars}})
 		switch {
 		case a.Exec != nil && a.Exec.Interrupted != "":
 			s.emit(a, a.Exec.interruption())
@@ -166,4 +166,19 @@ func (a *Agent) prepareRetry() {
 		// The state_finished event of the failed execution has already reported these costs.
 		e.Spent, e.Models, e.Tokens = Spent{}, nil, nil
 	}
+}
+
+// KeepLastConversation makes the run record the conversation with which its main agent ends, so that a
+// later run can continue from there. Call it for a run that New returned.
+func (r *Run) KeepLastConversation() { r.Last = &LastConversation{} }
+
+// FollowUp makes a run that New returned begin in the state entry, because of a comment. login is the user
+// who wrote the comment. The run continues a copy of the conversation in last, in the same directory.
+func (r *Run) FollowUp(entry, login string, last LastConversation) {
+	r.Entry = entry
+	main := r.Agents[0]
+	main.addVisits(-1)
+	main.enter(entry, string(main.Payload))
+	main.By, main.Dir = "person "+login, last.Dir
+	main.Session, main.Branch = last.Session, last.Session != nil
 }

@@ -43,12 +43,12 @@ func (e *Exec) recordProblems(o Outcome) {
 	e.HasNoTag = len(o.Problems) == 1 && o.Problems[0].Code == protocol.NoTag
 }
 
-// getsVerdict reports whether the done_when commands run although the agent CLI failed and is not
+// getsVerdict reports whether the state's done_when commands run although the agent CLI failed and is not
 // tried again. They run because the work may be done anyway. They don't run if the CLI did not start or
 // if the failure is fatal, or if the commands have already passed and only an allowed move is missing.
-func (e *Exec) getsVerdict(f *Failure, o Outcome) bool {
+func (x *execution) getsVerdict(f *Failure, o Outcome) bool {
 	began := (f.Class == Transient || f.Class == Service || f.Class == TimedOut || f.Continue) && !f.NotStarted
-	return began && (e.PassedResults == nil || len(o.Problems) == 0)
+	return x.state.Policy.Convergence != nil && began && (x.agent.Exec.PassedResults == nil || len(o.Problems) == 0)
 }
 
 // endVerification decides how the agent continues after the done_when commands of its attempt.
@@ -95,20 +95,52 @@ func (x *execution) askForMove() {
 
 // endAttempt decides how the agent continues after a failed attempt. lost lists protected files that
 // could not be restored. They fail the agent immediately, because they would also fail all further
-// attempts.
+// attempts. After the last attempt, the state's on_exhausted decides: it fails the agent, suspends the run,
+// or moves the agent to another state.
 func (x *execution) endAttempt(failed NodeAttempt, lost ...string) {
 	x.emit(&failed)
-	e := x.agent.Exec
+	a, e, c := x.agent, x.agent.Exec, x.state.Policy.Convergence
 	switch lasting := e.LastingFailure; {
 	case len(lost) > 0:
 		e.Verdict = &failed
 		x.fail(Fatal, fmt.Sprintf("%s: %s; there is no copy to restore", reasonProtected, strings.Join(lost, ", ")), Outcome{})
+		return
 	case lasting != nil:
 		x.fail(Class(lasting.Class), lasting.Message, Outcome{})
-	case e.Attempt < x.state.Policy.Convergence.MaxAttempts:
-		x.nextAttempt(failed)
+		return
+	}
+	x.delta.Progress.HasProgress, e.Verdict = true, &failed
+	switch {
+	case e.Attempt < c.MaxAttempts:
+		e.Attempt++
+		// The move that the failed attempt requested is discarded.
+		e.Phase, e.Running, e.PendingMove, e.MoveProblem, e.WasInterrupted = PhaseAgent, nil, nil, "", false
+		e.Retries, e.Reminders, e.Reminder, e.MoveReminder, e.HasNoTag, e.PassedResults = 0, 0, "", "", false, nil
+		e.AttemptStarted, e.AttemptSpent = time.Time{}, Spent{}
+		if c.AttemptContext != contextContinue {
+			e.Session, e.Cut = nil, nil
+		}
+		if wait := attemptBackoff(c.Backoff, e.Attempt); wait > 0 {
+			a.pause(x.now, wait)
+			return
+		}
+		a.Status = Ready
+	case c.OnExhausted == "fail":
+		// Every attempt worked on a copy, so the conversation with which the agent entered the state is
+		// unchanged.
+		e.EntryLen = nil
+		x.fail(Fatal, reasonExhausted, Outcome{})
+	case c.OnExhausted == "suspend":
+		x.emit(x.finished(Outcome{}, reasonExhausted))
+		x.delta.Progress.Hold = reasonOf(a, reasonExhausted)
+		a.Exec, a.Status = nil, Ready
 	default:
-		x.giveUp(failed)
+		x.emit(x.finished(Outcome{}, reasonExhausted))
+		x.emit(&Transition{Tag: string(protocol.Reset), Target: c.OnExhausted, From: a.State})
+		a.Exec, a.Model, a.Backend, a.By = nil, "", "", x.cause()
+		a.Session, a.Branch = nil, false
+		a.enter(c.OnExhausted, "")
+		a.Report = Text(failed.Report(c.MaxAttempts))
 	}
 }
 
@@ -145,49 +177,4 @@ func attemptBackoff(b protocol.Backoff, attempt int) time.Duration {
 		wait *= 2
 	}
 	return min(wait, b.Max)
-}
-
-// nextAttempt prepares the next attempt. It discards the move that the failed attempt requested.
-func (x *execution) nextAttempt(failed NodeAttempt) {
-	e, c := x.agent.Exec, x.state.Policy.Convergence
-	x.delta.Progress.HasProgress = true
-	e.Attempt++
-	e.Phase, e.Running, e.PendingMove, e.MoveProblem, e.WasInterrupted = PhaseAgent, nil, nil, "", false
-	e.Retries, e.Reminders, e.Reminder, e.MoveReminder, e.HasNoTag, e.PassedResults = 0, 0, "", "", false, nil
-	e.AttemptStarted, e.AttemptSpent = time.Time{}, Spent{}
-	e.Verdict = &failed
-	if c.AttemptContext != contextContinue {
-		e.Session, e.Cut = nil, nil
-	}
-	if wait := attemptBackoff(c.Backoff, e.Attempt); wait > 0 {
-		x.agent.pause(x.now, wait)
-		return
-	}
-	x.agent.Status = Ready
-}
-
-// giveUp handles the failure of the last attempt. Depending on the state's on_exhausted, it fails the
-// agent, suspends the run, or moves the agent to another state.
-func (x *execution) giveUp(failed NodeAttempt) {
-	a, c := x.agent, x.state.Policy.Convergence
-	x.delta.Progress.HasProgress = true
-	switch c.OnExhausted {
-	case "fail":
-		a.Exec.Verdict = &failed
-		// Every attempt worked on a copy, so the conversation with which the agent entered the state is
-		// unchanged.
-		a.Exec.EntryLen = nil
-		x.fail(Fatal, reasonExhausted, Outcome{})
-	case "suspend":
-		x.emit(x.finished(Outcome{}, reasonExhausted))
-		x.delta.Progress.Hold = reasonOf(a, reasonExhausted, &failed)
-		a.Exec, a.Status = nil, Ready
-	default:
-		x.emit(x.finished(Outcome{}, reasonExhausted))
-		x.emit(&Transition{Tag: string(protocol.Reset), Target: c.OnExhausted, From: a.State})
-		a.Exec, a.Model, a.Backend, a.By = nil, "", "", x.cause()
-		a.Session, a.Branch = nil, false
-		a.enter(c.OnExhausted, "")
-		a.Report = Text(failed.Report(c.MaxAttempts))
-	}
 }

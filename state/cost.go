@@ -1,9 +1,13 @@
 package state
 
 import (
+	"errors"
+	"fmt"
 	"iter"
 	"maps"
+	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -137,4 +141,175 @@ type LedgerEntry struct {
 	// Unpriced counts the tokens that CostUSD leaves out because their model has no price.
 	Unpriced int64       `json:"unpriced,omitempty"`
 	Models   []ModelCost `json:"models,omitempty"`
+}
+
+// Price is the price of a model in US dollars for a million tokens.
+type Price struct {
+	Input       float64 `json:"input"`        // input tokens that were not read from the cache
+	CachedInput float64 `json:"cached_input"` // input tokens read from the cache
+	CacheWrite  float64 `json:"cache_write"`  // input tokens written to the cache
+	Output      float64 `json:"output"`       // output tokens
+	// Long makes requests with a long prompt more expensive.
+	Long Long `json:"long,omitzero"`
+}
+
+// Long contains the factors for the price of a request with more than Over prompt tokens. It is zero for
+// models whose price does not depend on the length of the prompt.
+type Long struct {
+	Over   int64   `json:"over" yaml:"over"`     // number of prompt tokens above which the factors apply
+	Input  float64 `json:"input" yaml:"input"`   // factor for input tokens, including tokens read from the cache or written to it
+	Output float64 `json:"output" yaml:"output"` // factor for output tokens
+}
+
+// hourFactor is the price of a token that the cache keeps for an hour, as a multiple of the price of an
+// input token.
+const hourFactor = 2
+
+// Cost returns the normal price of the tokens in u, plus the amount in u.Surcharge. It does not compute
+// the extra cost of a long prompt; see Price.Surcharge.
+func (p Price) Cost(u Usage) USD { return usd(p.input(u) + p.output(u)).Plus(max(0, u.Surcharge)) }
+
+// Surcharge returns the extra cost of a single request with a long prompt, beyond the normal price of its
+// tokens. It returns 0 if the prompt is not long.
+func (p Price) Surcharge(u Usage) USD {
+	if p.Long.Over == 0 || u.Input+u.CacheWrite+u.CacheRead <= p.Long.Over {
+		return 0
+	}
+	return usd((p.Long.Input-1)*p.input(u) + (p.Long.Output-1)*p.output(u))
+}
+
+// perToken converts dollars for a million tokens to billionths of a dollar for one token.
+const perToken = float64(Dollar) / 1e6
+
+// input returns the cost of all input tokens, in billionths of a dollar.
+func (p Price) input(u Usage) float64 {
+	plain := p.Input*float64(u.Input) + p.CachedInput*float64(u.CacheRead) + p.CacheWrite*float64(u.CacheWrite)
+	return (plain + (hourFactor*p.Input-p.CacheWrite)*float64(u.CacheHour)) * perToken
+}
+
+// output returns the cost of the output tokens, in billionths of a dollar.
+func (p Price) output(u Usage) float64 { return p.Output * float64(u.Output) * perToken }
+
+// USD is an amount of money in billionths of a US dollar. Sums and comparisons are therefore exact. In
+// text and JSON, it is a decimal number of dollars.
+type USD int64
+
+// Dollar is one US dollar.
+const Dollar USD = 1e9
+
+// MaxUSD is the largest amount. Plus and other functions reduce larger amounts to it.
+const MaxUSD = 1e9 * Dollar
+
+// Plus returns the sum of two non-negative amounts, at most MaxUSD.
+func (u USD) Plus(v USD) USD { return min(min(u, MaxUSD)+min(v, MaxUSD), MaxUSD) }
+
+// Spent is an amount that was spent. It also records which parts are estimated or unknown.
+type Spent struct {
+	USD       USD  `json:"cost_usd"`
+	Estimated bool `json:"cost_estimated,omitempty"` // whether part of the amount is an estimate
+	Unknown   int  `json:"cost_unknown,omitempty"`   // number of invocations that the amount leaves out because their cost is unknown
+	// Unpriced is the number of tokens that USD leaves out because their model has no price.
+	Unpriced int64 `json:"cost_unpriced,omitempty"`
+}
+
+// Plus returns the sum of s and t.
+func (s Spent) Plus(t Spent) Spent {
+	return Spent{s.USD.Plus(t.USD), s.Estimated || t.Estimated, s.Unknown + t.Unknown, tokenSum(s.Unpriced, t.Unpriced)}
+}
+
+// Minus returns s minus t. s must include t.
+func (s Spent) Minus(t Spent) Spent {
+	return Spent{max(0, s.USD-t.USD), s.Estimated, max(0, s.Unknown-t.Unknown), max(0, s.Unpriced-t.Unpriced)}
+}
+
+// AtLeast returns s with every field raised to the value in t if that is larger.
+func (s Spent) AtLeast(t Spent) Spent {
+	return Spent{max(s.USD, t.USD), s.Estimated || t.Estimated, max(s.Unknown, t.Unknown), max(s.Unpriced, t.Unpriced)}
+}
+
+// String returns the amount as messages show it: "$0.0123", "~$4.56" if part of it is an estimate,
+// "$0.0123 + 4.5k tokens" if some tokens have no price, "$0.0123 + unknown" if the cost of some
+// invocations is unknown, or "unknown".
+func (s Spent) String() string {
+	var parts []string
+	if s.USD > 0 || s.Unpriced == 0 && s.Unknown == 0 {
+		parts = append(parts, s.USD.Dollars())
+	}
+	switch n := s.Unpriced; {
+	case n <= 0:
+	case n < 1000:
+		parts = append(parts, Count(int(n), "token"))
+	case n < 999_950:
+		parts = append(parts, fmt.Sprintf("%.1fk tokens", float64(n)/1e3))
+	default:
+		parts = append(parts, fmt.Sprintf("%.1fM tokens", float64(n)/1e6))
+	}
+	if s.Unknown > 0 {
+		parts = append(parts, "unknown")
+	}
+	text := strings.Join(parts, " + ")
+	if s.Estimated && text != "unknown" {
+		text = "~" + text
+	}
+	return text
+}
+
+// ExactString returns the amount with all its decimals, like "$1.03525", or "~$1.03525" if part of it
+// is an estimate.
+func (s Spent) ExactString() string {
+	if s.Estimated {
+		return "~$" + s.USD.String()
+	}
+	return "$" + s.USD.String()
+}
+
+// Dollars returns the rounded amount. An amount of at least one dollar is rounded to cents, and a smaller
+// amount to hundredths of a cent.
+func (u USD) Dollars() string {
+	step, decimals := Dollar/10_000, 4
+	if u+step/2 >= Dollar {
+		step, decimals = Dollar/100, 2
+	}
+	n, per := (u+step/2)/step, Dollar/step
+	return fmt.Sprintf("$%d.%0*d", n/per, decimals, n%per)
+}
+
+// ParseUSD parses a plain decimal number of dollars, like "10" or "0.25". It rounds to nine decimals.
+// It returns an error for signs, leading zeros, hexadecimal forms, infinities and amounts over a billion
+// dollars. An exponent is allowed, because numbers in JSON may have an exponent.
+func ParseUSD(s string) (USD, error) {
+	if !isPlain(s) {
+		return 0, errors.New("use a plain decimal number of US dollars")
+	}
+	r, _ := new(big.Rat).SetString(s) // isPlain ensures that this succeeds
+	r.Mul(r, big.NewRat(int64(Dollar), 1))
+	r.Add(r, big.NewRat(1, 2))
+	n := new(big.Int).Div(r.Num(), r.Denom())
+	if !n.IsInt64() || USD(n.Int64()) > MaxUSD {
+		return 0, errors.New("want at most 1000000000 US dollars")
+	}
+	return USD(n.Int64()), nil
+}
+
+// isPlain reports whether a text is a non-negative JSON number. An exponent must be between -29 and 29.
+var isPlain = matches(`^(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-2]?[0-9])?$`)
+
+// String returns the amount in dollars with as many decimals as necessary.
+func (u USD) String() string {
+	out := strconv.FormatInt(int64(u/Dollar), 10)
+	if frac := u % Dollar; frac != 0 {
+		digits := strconv.FormatInt(int64(Dollar+frac), 10)[1:]
+		out += "." + strings.TrimRight(digits, "0")
+	}
+	return out
+}
+
+// MarshalJSON implements json.Marshaler. It returns a decimal number of dollars.
+func (u USD) MarshalJSON() ([]byte, error) { return []byte(u.String()), nil }
+
+// UnmarshalJSON implements json.Unmarshaler. It accepts the same numbers as ParseUSD.
+func (u *USD) UnmarshalJSON(data []byte) error {
+	v, err := ParseUSD(string(data))
+	*u = v
+	return err
 }

@@ -7,6 +7,6 @@
 //
 // A Step works on a draft: the run as the step has left it so far. Each decision is a type or a function
 // that gets only what it depends on, such as Schedule (who is next), limits (what may still be spent),
-// ledger (what an invocation cost), execution (how one agent continues), group (which agents the step may
-// change) and completeJoins (what a join delivers). A recorder writes events and counts.
+// ledger (what an invocation cost), execution (how one agent continues) and group (which agents the step may
+// change). A recorder writes events and counts.
 package state

@@ -57,30 +57,26 @@ func (s *Step) Closing(stop *Stop) Closing {
 	case p.Hold != "":
 		return Closing{Status: Suspended, Reason: p.Hold, Until: p.Until}
 	case stop != nil && stuck+waiting < left:
-		return Closing{Status: stop.Status, Reason: stop.Reason, Until: stop.Until, Continuing: p.continuing(stop.Continuations)}
+		c := Closing{Status: stop.Status, Reason: stop.Reason, Until: stop.Until}
+		switch {
+		case stop.Continuations == 0: // the action never starts its workflow again
+		case !p.HasProgress:
+			c.Continuing = NoProgress
+		case p.Continuations >= stop.Continuations:
+			c.Continuing = TooOften
+		default:
+			c.Continuing = Continues
+		}
+		return c
 	case waiting > 0 && (stuck == 0 || options.KeepGoing):
 		return Closing{Status: Suspended, Reason: describeWaits(s.members()), Until: firstEnd(s.members(), func(*WaitCondition) bool { return true })}
 	}
 	for a := range s.members() {
 		if a.Failure != nil {
-			return Closing{Status: Failed, Reason: reasonOf(a, a.Failure.Message, a.Exec.lastVerdict())}
+			return Closing{Status: Failed, Reason: reasonOf(a, a.Failure.Message)}
 		}
 	}
 	return Closing{Status: Failed}
-}
-
-// continuing decides whether the action starts its workflow again after a deadline. limit is how many
-// times in a row the action may do so.
-func (p *Progress) continuing(limit int) Continuation {
-	switch {
-	case limit == 0:
-		return ""
-	case !p.HasProgress:
-		return NoProgress
-	case p.Continuations >= limit:
-		return TooOften
-	}
-	return Continues
 }
 
 // maxNamed is the maximum number of waits that the reason for a suspension lists.
@@ -92,7 +88,7 @@ func describeWaits(agents iter.Seq[*Agent]) string {
 	var named []string
 	for a := range agents {
 		if w := a.Waits; w != nil && w.For != ForAgents {
-			named = append(named, a.ID+" "+w.describe())
+			named = append(named, a.ID+" waits "+w.event().Reason())
 		}
 	}
 	if more := len(named) - maxNamed; more > 0 {
@@ -131,33 +127,21 @@ func (s *Step) Close(c Closing) {
 			result = &e.Result
 		}
 	}
-	outcome, detail := outcomeOf(p, someResults)
 	done := &RunFinished{
-		Status: p.Status, Outcome: outcome, Detail: detail, Reason: p.Reason,
+		Status: p.Status, Outcome: string(p.Status), Reason: p.Reason,
 		Spent: s.ledger().spent(), InheritedUSD: s.run.InheritedUSD, Unfinished: unfinished(s.Agents()),
-		Iterations: p.Iterations - s.run.RerunOf.inheritedExecutions(), FlakeRetries: p.FlakeRetries, DurationMS: max(0, s.now.Sub(p.Started).Milliseconds()),
+		Iterations: limits.ownExecutions(), FlakeRetries: p.FlakeRetries, DurationMS: max(0, s.now.Sub(p.Started).Milliseconds()),
 		Result: result,
 	}
-	s.emit(nil, done)
-}
-
-// outcomeOf returns the fields "outcome" and "detail" of the event run_finished. The outcome of a completed
-// run is "clean", or "clean_with_flake" if a state needed more than one attempt. Otherwise the outcome is
-// the status. The detail of a failed run is "partial" if some agents ended with a result, and "catastrophic"
-// if not. Other runs have no detail.
-func outcomeOf(p *Progress, someResults bool) (outcome, detail string) {
-	switch p.Status {
-	case Completed:
-		if p.FlakeRetries > 0 {
-			return "clean_with_flake", ""
-		}
-		return "clean", ""
-	case Failed:
-		if someResults {
-			return "failed", "partial"
-		}
-		return "failed", "catastrophic"
-	default:
-		return string(p.Status), ""
+	switch {
+	case p.Status == Completed && p.FlakeRetries > 0:
+		done.Outcome = "clean_with_flake"
+	case p.Status == Completed:
+		done.Outcome = "clean"
+	case p.Status == Failed && someResults:
+		done.Detail = "partial"
+	case p.Status == Failed:
+		done.Detail = "catastrophic"
 	}
+	s.emit(nil, done)
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,15 +22,26 @@ type execution struct {
 	exec int                // number of the execution that move ends
 }
 
+// maxUnknown is the maximum number of an agent's consecutive successful invocations with an unknown cost
+// in a run that has a budget.
+const maxUnknown = 3
+
 // continueAgent lets decide decide how the agent continues in the state st, and then makes the move on
-// which the decision depends. a must be a copy that the step may change.
+// which the decision depends. It fails an agent that would continue to cause unknown costs although the run
+// has a budget. a must be a copy that the step may change.
 func (s *Step) continueAgent(a *Agent, st *protocol.State, decide func(*execution)) {
 	x := &execution{recorder: &s.recorder, agent: a, state: st, options: s.Options(), alive: count(s.Agents(), isAny)}
 	decide(x)
 	if x.move != nil {
 		s.follow(a, *x.move, x.exec)
 	}
-	x.failUnpriced()
+	verifies := a.Exec != nil && a.Exec.Phase == PhaseVerify
+	// The move that the last invocation requested has been made, so a resume continues after it.
+	if a.UnknownCosts >= maxUnknown && x.options.HasBudget() && a.Status == Ready && !verifies {
+		a.NotBefore, a.Wait = time.Time{}, 0
+		x.fail(Fatal, fmt.Sprintf(
+			"budget: the cost of the last %d invocations is unknown, so the budget can't be enforced; a budget of 0 means no limit", a.UnknownCosts), Outcome{})
+	}
 }
 
 // end decides how the agent continues after an invocation.
@@ -39,7 +51,14 @@ func (x *execution) end(o Outcome) {
 	case o.Failure != nil:
 		x.endFailed(o)
 	case len(o.Problems) > 0 && script:
-		x.fail(Fatal, scriptProblem(o), o)
+		why, output := messages(o.Problems), o.Script.TailLine
+		if hint := o.Problems[0].Hint; hint != "" {
+			why += "; " + hint
+		}
+		if output == "" {
+			output = "; the output is empty"
+		}
+		x.fail(Fatal, why+output, o)
 	case x.state.Policy.Convergence != nil && (len(o.Problems) == 0 || e.PassedResults == nil):
 		x.awaitVerdict(o)
 	case x.state.Policy.Convergence != nil: // only an allowed move is missing
@@ -131,22 +150,6 @@ func (x *execution) finished(o Outcome, why string) *StateFinished {
 	return f
 }
 
-// maxUnknown is the maximum number of an agent's consecutive successful invocations with an unknown cost
-// in a run that has a budget.
-const maxUnknown = 3
-
-// failUnpriced fails an agent that would continue to cause unknown costs although the run has a budget.
-// The move that its last invocation requested has already been made, so a resume continues after it.
-func (x *execution) failUnpriced() {
-	a := x.agent
-	verifies := a.Exec != nil && a.Exec.Phase == PhaseVerify
-	if a.UnknownCosts >= maxUnknown && x.options.HasBudget() && a.Status == Ready && !verifies {
-		a.NotBefore, a.Wait = time.Time{}, 0
-		x.fail(Fatal, fmt.Sprintf(
-			"budget: the cost of the last %d invocations is unknown, so the budget can't be enforced; a budget of 0 means no limit", a.UnknownCosts), Outcome{})
-	}
-}
-
 // emit adds an event about the agent in its current state.
 func (x *execution) emit(body Body) { x.recorder.emit(x.agent, body) }
 
@@ -159,14 +162,45 @@ func messages(problems []protocol.Problem) string {
 	return strings.Join(texts, "; ")
 }
 
-// scriptProblem describes the problems in a script's output, with a hint and the end of the output.
-func scriptProblem(o Outcome) string {
-	text := messages(o.Problems)
-	if hint := o.Problems[0].Hint; hint != "" {
-		text += "; " + hint
+// Refusal is a tool call that the agent CLI denied.
+type Refusal struct {
+	Use    string   `json:"use"`              // the tool call, as in StateFinished.Denied
+	Reason string   `json:"reason,omitempty"` // the CLI's explanation
+	Allow  []string `json:"allow,omitempty"`  // the simplest rules that could allow the call, untested; absent if no rule would help
+}
+
+// maxExplained is the maximum number of refusals in a state execution that are stored with details.
+const maxExplained = 20
+
+// addRefusals adds refusals to the execution. The details of a repeated tool call are stored only once, and
+// details of at most maxExplained tool calls are stored.
+func (e *Exec) addRefusals(all []Refusal) {
+	for _, r := range all {
+		explained := e.explainedRefusals()
+		if len(explained) >= maxExplained || slices.ContainsFunc(explained, func(x Refusal) bool { return x.Use == r.Use }) {
+			r = Refusal{Use: r.Use}
+		}
+		e.Refusals = append(e.Refusals, r)
 	}
-	if o.Script.TailLine == "" {
-		return text + "; the output is empty"
+}
+
+// explainedRefusals returns the stored refusals that have details.
+func (e *Exec) explainedRefusals() (list []Refusal) {
+	for _, r := range e.Refusals {
+		if r.Reason != "" || r.Allow != nil {
+			list = append(list, r)
+		}
 	}
-	return text + o.Script.TailLine
+	return list
+}
+
+// AllRefusals returns the denied tool calls, each of them once. Details are included if they are known.
+func (b *StateFinished) AllRefusals() []Refusal {
+	all := slices.Clone(b.Refusals)
+	for _, use := range b.Denied {
+		if !slices.ContainsFunc(all, func(r Refusal) bool { return r.Use == use }) {
+			all = append(all, Refusal{Use: use})
+		}
+	}
+	return all
 }

@@ -56,7 +56,13 @@ func (l ledger) entry(a *Agent, o Outcome) LedgerEntry {
 		entry.Kind, entry.CostUSD, entry.Models = Estimated, o.Cost.USD, slices.Clone(o.Cost.Usage)
 		for _, m := range extra {
 			entry.CostUSD = entry.CostUSD.Plus(m.CostUSD)
-			entry.Models = withModel(entry.Models, m)
+			at := slices.IndexFunc(entry.Models, func(listed ModelCost) bool { return SameModel(listed.Model, m.Model) })
+			if at < 0 {
+				entry.Models = append(entry.Models, m)
+				continue
+			}
+			sum := &entry.Models[at]
+			sum.Usage, sum.CostUSD = sum.Plus(m.Usage), sum.CostUSD.Plus(m.CostUSD)
 		}
 	case !reported && o.Cost.Silent:
 		entry.Kind = Exact
@@ -82,29 +88,23 @@ const minListShare = 10
 func (l ledger) estimate(used []ModelCost) []ModelCost {
 	var priced []ModelCost
 	for _, u := range used {
-		if cost, units := l.rate(u.Model); units > 0 {
-			if rated := usd(float64(cost) * float64(u.units()) / float64(units)); rated >= (u.CostUSD-u.Surcharge)/minListShare {
-				u.CostUSD = rated.Plus(u.Surcharge)
+		cost, units := USD(0), int64(0) // of this model in the exact entries
+		for e := range l.entries {
+			for _, m := range e.Models {
+				if e.Kind == Exact && SameModel(m.Model, u.Model) {
+					cost, units = cost.Plus(m.CostUSD), units+m.units()
+				}
 			}
+		}
+		rated := usd(float64(cost) * float64(u.units()) / float64(units))
+		if units > 0 && rated >= (u.CostUSD-u.Surcharge)/minListShare {
+			u.CostUSD = rated.Plus(u.Surcharge)
 		}
 		if u.CostUSD > 0 {
 			priced = append(priced, u)
 		}
 	}
 	return priced
-}
-
-// rate returns the total cost and the total units of a model in the exact entries. See Usage.units.
-func (l ledger) rate(model string) (cost USD, units int64) {
-	for e := range l.entries {
-		for _, m := range e.Models {
-			if e.Kind == Exact && SameModel(m.Model, model) {
-				cost = cost.Plus(m.CostUSD)
-				units += m.units()
-			}
-		}
-	}
-	return cost, units
 }
 
 // charge adds the cost of an agent's invocation to the ledger. It reports whether the whole cost is
@@ -114,7 +114,17 @@ func (d *draft) charge(a *Agent, o Outcome) bool {
 	delta.Ledger = append(delta.Ledger, entry)
 	delta.Progress.TotalUSD = delta.Progress.TotalUSD.Plus(entry.CostUSD)
 	e, spent := a.Exec, entry.spent()
-	e.Spent, e.AttemptSpent, e.Models = e.Spent.Plus(spent), e.AttemptSpent.Plus(spent), withShares(e.Models, entry.Models)
+	e.Spent, e.AttemptSpent = e.Spent.Plus(spent), e.AttemptSpent.Plus(spent)
+	e.Models = maps.Clone(e.Models) // a copy: the run's own map must not change
+	for _, m := range entry.Models {
+		if m.CostUSD == 0 {
+			continue
+		}
+		if e.Models == nil {
+			e.Models = map[string]USD{}
+		}
+		e.Models[m.Model] = e.Models[m.Model].Plus(m.CostUSD)
+	}
 	for _, m := range slices.Concat(o.Cost.Usage, o.Used) {
 		if m.Total() == 0 {
 			continue
@@ -142,34 +152,6 @@ func (t Tokens) plus(u Usage) Tokens {
 		Input:  tokenSum(t.Input, tokenSum(u.Input, u.CacheWrite)),
 		Cached: tokenSum(t.Cached, u.CacheRead), Output: tokenSum(t.Output, u.Output),
 	}
-}
-
-// withModel adds the usage and cost of a model to a list. It may change the elements of the list.
-func withModel(list []ModelCost, m ModelCost) []ModelCost {
-	for i := range list {
-		if SameModel(list[i].Model, m.Model) {
-			list[i].Usage = list[i].Plus(m.Usage)
-			list[i].CostUSD = list[i].CostUSD.Plus(m.CostUSD)
-			return list
-		}
-	}
-	return append(list, m)
-}
-
-// withShares returns a copy of sums to which the costs of one invocation have been added, model by
-// model. It leaves out models without a cost.
-func withShares(sums map[string]USD, shares []ModelCost) map[string]USD {
-	sums = maps.Clone(sums)
-	for _, m := range shares {
-		if m.CostUSD == 0 {
-			continue
-		}
-		if sums == nil {
-			sums = map[string]USD{}
-		}
-		sums[m.Model] = sums[m.Model].Plus(m.CostUSD)
-	}
-	return sums
 }
 
 // Float returns the amount in dollars, for display.

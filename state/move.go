@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -36,41 +37,45 @@ func (d *draft) follow(a *Agent, decision protocol.Decision, exec int) {
 	switch {
 	case ended:
 		emit(&AgentFinished{Result: &text})
-		d.recordResult(a, text)
+		e := Ending{Agent: a.ID, Result: text}
+		if a.Parent != "" { // a join may deliver the result of this agent
+			e.Parent, e.N = a.Parent, a.N
+		}
+		// The part's files are merged later, even files in directories in which no agent works any more.
+		if d.group.part != nil {
+			e.Dir = a.Dir
+		}
+		d.delta.Ended = append(d.delta.Ended, e)
+		if a.ID == mainAgent && d.run.Last != nil {
+			d.delta.Last = &LastConversation{Session: a.Session, Dir: a.Dir}
+			if a.Session != nil {
+				d.delta.Last.Model = a.Session.Model
+			}
+		}
 	case move.Verb == protocol.Join:
 		d.delta.Progress.HasJoin = true
-		if results, ok := completeJoins([]string{a.ID}, d.Agents(), d.ended(), d.isDeliverable)[a.ID]; ok {
+		if results, ok := d.completeJoins([]string{a.ID})[a.ID]; ok {
 			d.deliver(a, results)
 		} else {
 			d.beginWait(a, WaitCondition{For: ForAgents})
 		}
 	case move.Verb == protocol.Ask:
-		d.askQuestion(a, move.Question)
+		q := move.Question
+		d.delta.Progress.Questions++
+		what := WaitCondition{For: ForAnswer, Question: &Question{
+			Number: d.delta.Progress.Questions, Text: Text(q.Text), Choices: q.Choices, TimeoutNext: q.TimeoutNext,
+			Where: q.Where, From: q.From, Untrusted: q.Untrusted,
+		}}
+		if q.Timeout > 0 {
+			what.Until = inUTC(d.now.Add(q.Timeout))
+		}
+		d.beginWait(a, what)
 	case move.After > 0:
 		d.beginWait(a, WaitCondition{For: ForTime, Until: inUTC(d.now.Add(move.After))})
 	}
 }
 
-// recordResult records the result of an agent that has ended.
-func (d *draft) recordResult(a *Agent, result Text) {
-	e := Ending{Agent: a.ID, Result: result}
-	if a.Parent != "" { // a join may deliver the result of this agent
-		e.Parent, e.N = a.Parent, a.N
-	}
-	// The part's files are merged later, even files in directories in which no agent works any more.
-	if d.group.part != nil {
-		e.Dir = a.Dir
-	}
-	d.delta.Ended = append(d.delta.Ended, e)
-	if a.ID == mainAgent && d.run.Last != nil {
-		d.delta.Last = &LastConversation{Session: a.Session, Dir: a.Dir}
-		if a.Session != nil {
-			d.delta.Last.Model = a.Session.Model
-		}
-	}
-}
-
-// spawn creates the agent that a fork tag requests, and emits AgentStarted.
+// spawn creates the agent that a fork tag requests, gives it the next number, and emits AgentStarted.
 func (d *draft) spawn(parent *Agent, f protocol.Spawn) {
 	child := &Agent{Parent: parent.ID, By: parent.By, Vars: f.Vars}
 	for isTaken := true; isTaken; {
@@ -87,29 +92,19 @@ func (d *draft) spawn(parent *Agent, f protocol.Spawn) {
 		child.Dir = parent.resolve(f.Dir, d.run.Dir)
 	}
 	child.enter(f.State, f.Input)
-	d.add(child)
-	d.emit(child, child.startEvent())
-}
-
-// startEvent returns the event about the start of the agent.
-func (a *Agent) startEvent() *AgentStarted {
-	vars := maps.Clone(a.Vars)
-	if vars == nil {
-		vars = map[string]string{}
-	}
-	return &AgentStarted{Parent: a.Parent, Vars: vars}
+	d.delta.Progress.Created++
+	child.N = d.delta.Progress.Created
+	d.copies[child.ID], d.added = child, append(d.added, child)
+	d.emit(child, &AgentStarted{Parent: child.Parent, Vars: child.Vars})
 }
 
 // resolve returns the value of a cd attribute as an absolute path. A relative path is relative to the
 // agent's directory or, if the agent has no directory, to the directory of the run.
 func (a *Agent) resolve(cd, runDir string) string {
-	switch {
-	case filepath.IsAbs(cd):
+	if filepath.IsAbs(cd) {
 		return filepath.Clean(cd)
-	case a.Dir != "":
-		return filepath.Join(a.Dir, cd)
 	}
-	return filepath.Join(runDir, cd)
+	return filepath.Join(cmp.Or(a.Dir, runDir), cd)
 }
 
 // move makes a move that forks no agent. If the move is a result and the agent's return stack is empty,
@@ -163,11 +158,8 @@ func (a *Agent) enter(state, payload string) {
 	a.addVisits(1)
 }
 
-// uncountVisit subtracts a visit to the agent's state. It is called if the agent leaves the state
-// without beginning it.
-func (a *Agent) uncountVisit() { a.addVisits(-1) }
-
-// addVisits adds n to the number of visits to the agent's current state.
+// addVisits adds n to the number of visits to the agent's current state. It is -1 if the agent leaves the
+// state without beginning it.
 func (a *Agent) addVisits(n int) {
 	visits := maps.Clone(a.Visits) // a copy: the run's own map must not change
 	if visits == nil {
@@ -178,9 +170,6 @@ func (a *Agent) addVisits(n int) {
 	}
 	a.Visits = visits
 }
-
-// person returns the value of Agent.By for a state that a user's answer or comment made the agent enter.
-func person(login string) string { return "person " + login }
 
 // abbrev returns up to six characters of a state's name. They become part of the name of an agent that
 // was forked into that state.

@@ -42,12 +42,25 @@ func (s *Step) HandOver(job string, maxJobs int) {
 	if job == "" && len(waiting) > 0 {
 		job = slices.Min(slices.Collect(maps.Keys(waiting)))
 	}
-	parts := pack(job, waiting[job], maxJobs)
-	packed := len(parts)
-	// Parts of earlier matrices remain, because a job may still run them, or run them again.
+	packed := min(max(1, min(maxJobs, MaxParts)), len(waiting[job]))
+	parts := make([]Part, packed)
+	for i, a := range waiting[job] {
+		parts[i%packed].Agents = append(parts[i%packed].Agents, a)
+	}
+	for i := range parts {
+		parts[i].Job, parts[i].Name = job, partName(parts[i].Agents)
+	}
+	// Parts of earlier matrices remain, because a job may still run them, or run them again. In the latter
+	// case, it runs the agents that still wait for a job, with their current numbers.
 	for _, p := range s.run.Parts {
 		if p.Earlier && !p.Running {
-			p = p.withCurrentAgents(now)
+			var agents []Handover
+			for _, a := range p.Agents {
+				if h, ok := now[a.Agent]; ok {
+					agents = append(agents, h)
+				}
+			}
+			p.Agents, p.Name = agents, partName(agents)
 		}
 		if len(p.Agents) > 0 && (p.Earlier || p.Running) && len(parts)-packed < maxEarlier {
 			parts = append(parts, p)
@@ -61,32 +74,6 @@ func (s *Step) HandOver(job string, maxJobs int) {
 		return isDuplicate
 	})
 	s.delta.Parts = &parts
-}
-
-// withCurrentAgents returns the part without the agents that no longer wait for a job, and gives the other
-// agents their current numbers. If a job of an earlier matrix is run again, it runs these other agents.
-func (p Part) withCurrentAgents(now map[string]Handover) Part {
-	var agents []Handover
-	for _, a := range p.Agents {
-		if h, ok := now[a.Agent]; ok {
-			agents = append(agents, h)
-		}
-	}
-	p.Agents, p.Name = agents, partName(agents)
-	return p
-}
-
-// pack distributes the agents evenly over at most maxParts parts for the job.
-func pack(job string, agents []Handover, maxParts int) []Part {
-	n := min(max(1, min(maxParts, MaxParts)), len(agents))
-	parts := make([]Part, n)
-	for i, a := range agents {
-		parts[i%n].Agents = append(parts[i%n].Agents, a)
-	}
-	for i := range parts {
-		parts[i].Job, parts[i].Name = job, partName(parts[i].Agents)
-	}
-	return parts
 }
 
 // Parts are the parts of a run: the parts of its current matrix, and parts of earlier matrices that may
@@ -119,16 +106,14 @@ func (all Parts) Matrix() []Part {
 // Label returns a short text that describes a part: the names of its agents, or the first name and the
 // number of the other agents.
 func (p *Part) Label() string {
-	switch n := len(p.Agents); {
-	case n <= 3:
-		var names []string
-		for _, a := range p.Agents {
-			names = append(names, a.Agent)
-		}
-		return strings.Join(names, ", ")
-	default:
+	if n := len(p.Agents); n > 3 {
 		return fmt.Sprintf("%s and %d more", p.Agents[0].Agent, n-1)
 	}
+	var names []string
+	for _, a := range p.Agents {
+		names = append(names, a.Agent)
+	}
+	return strings.Join(names, ", ")
 }
 
 // NewPart returns the part with the named agents. It leaves out agents that do not wait for any of the
@@ -183,14 +168,6 @@ func (all Parts) OwnPart() (Part, bool) {
 	return Part{}, false
 }
 
-// check reports the first problem in the parts of a run to c.
-func (all Parts) check(c *checker) {
-	c.want(len(all) <= MaxParts+maxEarlier, "parts", "are %d, want %d at most", len(all), MaxParts+maxEarlier)
-	for i, p := range all {
-		p.check(c, fmt.Sprintf("parts[%d]", i))
-	}
-}
-
 // Validate returns a *FileError if this program could not have created the part.
 func (p *Part) Validate() error {
 	c := &checker{}
@@ -205,3 +182,73 @@ func (p *Part) check(c *checker, at string) {
 	c.want(len(p.Agents) > 0, at+".agents", "are missing")
 	c.want(p.Name == partName(p.Agents), at+".name", "is %q, want %q for these agents", p.Name, partName(p.Agents))
 }
+
+// group is the set of agents that a step may change.
+type group struct {
+	part []string // ids of the agents that were handed over to a part of a matrix; nil for the whole run
+	// created is the number of agents that existed when the part began. It is 0 outside the run of a part.
+	created int
+}
+
+// has reports whether the step may change an agent. In a part, the agent must have been handed over to
+// the part, or must descend from such agents and be newer than the part. Agents that were forked earlier
+// may belong to another part.
+func (g group) has(a *Agent) bool {
+	return g.part == nil || slices.Contains(g.part, a.ID) ||
+		a.N > g.created && slices.ContainsFunc(g.part, func(id string) bool { return isOf(a.ID, id) })
+}
+
+// Restrict limits the step to a part of a matrix: to the named agents and the agents that they fork. The
+// step does not change other agents. If part is nil, the step is not limited.
+func (s *Step) Restrict(part []string) {
+	s.group = group{part: part}
+	if own, ok := s.run.Parts.OwnPart(); ok {
+		s.group.created = own.Start.Created
+	}
+}
+
+// Check returns a *FileError if run can't be the run of this part of r.
+func (p *Part) Check(r, run *Run) error {
+	c := &checker{}
+	own, ok := run.Parts.OwnPart()
+	c.want(ok, "parts", "does not contain exactly the part of this run")
+	c.want(run.WorkflowID == r.WorkflowID, "workflow_id", "is %q, want %q", run.WorkflowID, r.WorkflowID)
+	c.want(run.Mark == p.mark(r), "mark", "does not belong to this part of the run")
+	c.want(own.Name == p.Name, "parts[0].name", "is %q, want %q", own.Name, p.Name)
+	if c.err != nil {
+		return c.err
+	}
+	c.want(own.Start.Ended <= len(run.Ended), "ended", "are %d, want at least %d", len(run.Ended), own.Start.Ended)
+	// Every agent was handed over to the part, or is a descendant that was forked in the part.
+	for i, a := range run.Agents {
+		at := fmt.Sprintf("agents[%d]", i)
+		if a.N > own.Start.Created {
+			c.want(p.MayContain(a.ID) && p.MayContain(a.Parent) && !p.isGiven(a.ID), at+".id", "%q does not belong to this part", a.ID)
+		} else if was, ok := r.Agent(a.ID); p.isGiven(a.ID) && ok {
+			c.want(a.N == was.N && a.Parent == was.Parent, at+".n", "is %d with parent %q, want %d and %q", a.N, a.Parent, was.N, was.Parent)
+		}
+	}
+	for _, h := range p.Agents {
+		there := slices.ContainsFunc(run.Agents, func(a *Agent) bool { return a.ID == h.Agent }) ||
+			slices.ContainsFunc(run.Ended, func(e Ending) bool { return e.Agent == h.Agent })
+		c.want(there, "agents", "lack %q", h.Agent)
+	}
+	for i, e := range run.Ledger {
+		c.want(e.N <= own.Start.Launches || p.MayContain(e.Agent), fmt.Sprintf("ledger[%d].agent", i), "%q does not belong to this part", e.Agent)
+	}
+	return c.result()
+}
+
+// isGiven reports whether an agent was handed over to the part.
+func (p *Part) isGiven(id string) bool {
+	return slices.ContainsFunc(p.Agents, func(h Handover) bool { return h.Agent == id })
+}
+
+// MayContain reports whether an agent can belong to the part. It can if it was handed over, or if its
+// name shows that it descends from an agent that was handed over.
+func (p *Part) MayContain(id string) bool {
+	return slices.ContainsFunc(p.Agents, func(h Handover) bool { return isOf(id, h.Agent) })
+}
+
+// isOf reports whether id is the name of the agent ancestor or of one of its descendants.
+func isOf(id, ancestor string) bool { return id == ancestor || strings.HasPrefix(id, ancestor+"_") }

@@ -311,16 +311,10 @@ func TestForgedPartsAreRefused(t *testing.T) {
 			run.Ledger = append(run.Ledger, state.LedgerEntry{N: 99, Agent: "main_b2", Kind: state.Exact})
 		},
 		"a beginning in the future": func(_ *state.PartRun, run *state.Run) {
-			began := *run.Parts[0].Start
-			began.Iterations = 1 << 40
-			run.Parts = state.Parts{{Name: run.Parts[0].Name, Job: "work", Agents: run.Parts[0].Agents, Start: &began}}
+			run.Parts[0].Start.Iterations = 1 << 40
 		},
 		"fewer results than before": func(_ *state.PartRun, run *state.Run) {
-			began := *run.Parts[0].Start
-			began.Ended = len(run.Ended) + 1
-			part := run.Parts[0]
-			part.Start = &began
-			run.Parts = state.Parts{part}
+			run.Parts[0].Start.Ended = len(run.Ended) + 1
 		},
 		"an event of another part": func(r *state.PartRun, _ *state.Run) {
 			r.Events = append(r.Events, state.Event{Seq: 1 << 20, Agent: "main_b2", Body: &state.AgentStarted{}})
@@ -333,9 +327,8 @@ func TestForgedPartsAreRefused(t *testing.T) {
 		ran := p.runPart(p.handOver(2)[0])
 		run := *ran.Runs[0]
 		run.Agents, run.Ended, run.Ledger = slices.Clone(run.Agents), slices.Clone(run.Ended), slices.Clone(run.Ledger)
-		if a := *run.Agents[1]; true {
-			run.Agents[1] = &a
-		}
+		run.Agents[1], run.Parts = new(*run.Agents[1]), slices.Clone(run.Parts)
+		run.Parts[0].Start = new(*run.Parts[0].Start)
 		forge(&ran, &run)
 		ran.Runs = []*state.Run{&run}
 		var bad *state.FileError

@@ -13,10 +13,12 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/internal/goldentest"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/state/statetest"
 )
 
 // TestPlays runs the test scripts in testdata/plays. A script, called a play, is a list of commands that
@@ -114,7 +116,8 @@ func (s *scene) take(line string) string {
 			}
 		})
 	case "settle":
-		here := s.here()
+		here := anywhere
+		here.JobOf = s.flow.JobOf
 		if rest != "" {
 			read(&here)
 		}
@@ -128,20 +131,6 @@ func (s *scene) take(line string) string {
 			return "  " + changes(nil, fields(s.t, s.run.Step(s.now).Closing(stop))) + "\n"
 		}
 		s.do(func(step *state.Step) { step.Close(step.Closing(stop)) })
-	default:
-		s.event(verb, rest)
-	}
-	return s.printChanges()
-}
-
-// event executes a command for something that happens outside the run. If verb is not a known command, it is
-// the name of an agent, which then makes a turn.
-func (s *scene) event(verb, rest string) {
-	s.t.Helper()
-	words := append(strings.Fields(rest), "", "")
-	number, _ := strconv.Atoi(words[1])
-	read := func(to any) { assert.NilError(s.t, json.Unmarshal([]byte(rest), to), rest) }
-	switch verb {
 	case "lost":
 		var lost state.Outcome
 		read(&lost)
@@ -157,10 +146,11 @@ func (s *scene) event(verb, rest string) {
 		s.do(func(step *state.Step) { step.RecordComment(words[0], number, 77) })
 	case "timeout":
 		s.do(func(step *state.Step) { step.TimeOut(words[0], number) })
-	default:
+	default: // the name of an agent, which makes a turn
 		s.begin(verb)
 		s.end(verb, s.outcome(verb, rest))
 	}
+	return s.printChanges()
 }
 
 // begin starts an invocation of an agent. If the agent is in a pause, the time first advances to the end
@@ -176,13 +166,6 @@ func (s *scene) begin(id string) {
 	if i.Length != nil {
 		s.begun += fmt.Sprint(" at ", *i.Length)
 	}
-}
-
-// here returns a state.Here for a process that runs all states.
-func (s *scene) here() state.Here {
-	here := anywhere
-	here.JobOf = s.flow.JobOf
-	return here
 }
 
 // outcome parses the description of how an invocation ends. It consists of fields of the outcome as JSON,
@@ -240,7 +223,10 @@ func (s *scene) printChanges() string {
 		}
 	}
 	step := s.run.Step(s.now)
-	now["next"] = map[string]string{"agent": s.next(busy)}
+	now["next"] = map[string]string{"agent": ""}
+	if a, ok := step.Schedule().Next(busy); ok {
+		now["next"]["agent"] = a.ID
+	}
 	if at := step.Schedule().WakeTime(); !at.IsZero() {
 		now["next"]["wakes"] = at.Sub(s.now).String()
 	}
@@ -322,4 +308,153 @@ func fields(t *testing.T, v any) map[string]string {
 	}
 	add("", tree)
 	return all
+}
+
+// play drives a run step by step. It checks after each step that the run is valid.
+type play struct {
+	t   *testing.T
+	run *state.Run
+	now time.Time
+	// ids counts the ids of conversations that start has assigned.
+	ids      int
+	policies map[string]protocol.Policy
+	events   []state.Event // all events so far
+	flow     *protocol.Workflow
+}
+
+// newPlay begins a run. If change is not nil, newPlay first calls it to change the run's options.
+func newPlay(t *testing.T, change func(*state.Options)) *play {
+	t.Helper()
+	p := &play{t: t, run: statetest.NewRun(), now: statetest.Epoch, policies: map[string]protocol.Policy{}}
+	if change != nil {
+		change(&p.run.Options)
+	}
+	p.do(func(s *state.Step) { s.Begin() })
+	return p
+}
+
+// do makes one step of the run and adds its events to p.events.
+func (p *play) do(f func(*state.Step)) {
+	p.t.Helper()
+	step := p.run.Step(p.now)
+	f(step)
+	next := p.run.With(step.Delta())
+	if len(next.Agents) == 0 && next.Progress.Status == state.Running {
+		ended := *next // the runner closes the run in the same step
+		ended.Progress.Status = state.Completed
+		next = &ended
+	}
+	assert.NilError(p.t, next.Validate(), "step %d", next.Progress.Seq)
+	p.run, p.events = next, append(p.events, next.Events...)
+}
+
+// resume simulates a new process that resumes the saved run. If change is not nil, it changes the run's
+// options. used is the usage that the transcripts of interrupted invocations contain.
+func (p *play) resume(change func(*state.Options), used ...state.ModelCost) {
+	p.t.Helper()
+	p.do(func(s *state.Step) {
+		if change != nil {
+			o := p.run.Options
+			change(&o)
+			s.Override(o, p.run.Files)
+		}
+		lost := map[string]state.Outcome{}
+		for _, a := range p.run.InterruptedAgents() {
+			lost[a.ID] = state.Outcome{Used: used}
+		}
+		s.Resume(lost)
+	})
+}
+
+// agent returns the agent with this id, which must exist.
+func (p *play) agent(id string) *state.Agent {
+	p.t.Helper()
+	a, ok := p.run.Agent(id)
+	assert.Assert(p.t, ok, "no agent %s", id)
+	return a
+}
+
+// state returns the state with this name, from p.flow or, if that is nil, with the policy in p.policies.
+func (p *play) state(name string) *protocol.State {
+	if p.flow != nil {
+		st, _ := p.flow.State(name)
+		return st
+	}
+	st := statetest.StateOf(name)
+	st.Policy = p.policies[name]
+	return st
+}
+
+// start starts an invocation of an agent and returns it. A conversation that is resumed has a transcript of
+// 100 bytes, unless it is cut.
+func (p *play) start(id string) state.Invocation {
+	p.t.Helper()
+	p.do(func(s *state.Step) {
+		a, _ := s.Agent(id)
+		l := state.Launch{State: p.state(a.State), Plan: a.Plan(p.state(a.State), statetest.FullCLI), Cwd: statetest.Abs("/d")}
+		switch l.Plan.Mode {
+		case state.Resume:
+			l.SessionID, l.Length = l.Plan.Session.ID, l.Plan.Cut
+			if l.Length == nil {
+				l.Length = new(int64(100))
+			}
+		case state.Fresh, state.Branch:
+			p.ids++
+			l.SessionID = fmt.Sprintf("s%d", p.ids)
+		}
+		s.Start(id, l)
+	})
+	return *p.agent(id).Exec.Running
+}
+
+// end ends the agent's invocation with the given outcome.
+func (p *play) end(id string, o state.Outcome) {
+	p.t.Helper()
+	p.do(func(s *state.Step) {
+		a, _ := s.Agent(id)
+		s.End(id, p.state(a.State), o)
+	})
+}
+
+// invoke starts an invocation of an agent, ends it with the given outcome, and returns it.
+func (p *play) invoke(id string, o state.Outcome) state.Invocation {
+	p.t.Helper()
+	started := p.start(id)
+	p.end(id, o)
+	return started
+}
+
+// turn starts an invocation of an agent and ends it with a move. The invocation costs a cent.
+func (p *play) turn(id string, move protocol.Move, spawns ...protocol.Spawn) state.Invocation {
+	p.t.Helper()
+	return p.invoke(id, state.Outcome{Cost: cost(state.Dollar / 100), Decision: protocol.Decision{Spawns: spawns, Then: move}})
+}
+
+// moveOutcome returns the outcome of an invocation that costs usd and ends with a move.
+func moveOutcome(usd state.USD, move protocol.Move) state.Outcome {
+	return state.Outcome{Cost: cost(usd), Decision: protocol.Decision{Then: move}}
+}
+
+// cost returns an exact cost.
+func cost(usd state.USD) state.Cost { return state.Cost{Kind: state.Exact, USD: usd} }
+
+// fail returns the outcome of an invocation that failed and cost nothing.
+func fail(class state.Class, text string) state.Outcome {
+	return state.Outcome{Cost: cost(0), Failure: &state.Failure{Class: class, Message: text}}
+}
+
+func goTo(to string) protocol.Move { return protocol.Move{Verb: protocol.Goto, To: to} }
+
+func reset(to string) protocol.Move { return protocol.Move{Verb: protocol.Reset, To: to} }
+
+func call(to, back string) protocol.Move {
+	return protocol.Move{Verb: protocol.Call, To: to, Return: back}
+}
+
+func result(text string) protocol.Move { return protocol.Move{Verb: protocol.Result, Text: text} }
+
+// equal reports an error if got and want differ.
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	assert.Check(t, is.DeepEqual(got, want), what)
 }

@@ -71,12 +71,28 @@ func Rerun(r *Run, n int, as RerunParams) (*Run, error) {
 		Status: Running, Started: next.Created, Iterations: n - 1, LastBegun: first.N - 1,
 		Created: p.Created, Questions: p.Questions, HasJoin: p.HasJoin,
 	}
-	idle := max(0, as.Now.Sub(first.Exec.Started))
+	idle := max(0, as.Now.Sub(first.Exec.Started)) // how long no process has driven the run
 	for _, a := range next.Agents {
-		a.rewind(n, idle, as.Now)
-		if a.Exec != nil {
-			next.Used = append(next.Used, a.State)
+		if a.Waits != nil && a.Waits.Question != nil {
+			a.Waits.Question.Token, a.Waits.Question.Comment = "", 0
 		}
+		a.UnknownCosts = 0
+		e := a.Exec
+		switch {
+		case e == nil:
+			continue
+		case e.Iteration >= n: // this execution has not started in the new run
+			a.Status, a.Cut, a.Exec = Ready, e.EntryLen, nil
+			continue
+		case a.Status == Busy:
+			e.Interrupted = "it was under way when the run was run again from an earlier state"
+			e.undoInvocation()
+			a.Status = Ready
+		}
+		e.excludeTime(idle, as.Now)
+		e.Inherited = true
+		e.Spent, e.AttemptSpent, e.Models, e.Tokens = Spent{}, Spent{}, nil, nil
+		next.Used = append(next.Used, a.State)
 	}
 	if as.Files != nil {
 		next.Files = maps.Clone(as.Files)
@@ -110,27 +126,3 @@ func (o *RerunOf) inheritedExecutions() int {
 
 // OwnExecutions returns the number of state executions that this run has started itself.
 func (r *Run) OwnExecutions() int { return r.Progress.Iterations - r.RerunOf.inheritedExecutions() }
-
-// rewind sets the agent back to the moment before state execution n starts. idle is how long no process
-// has driven the run.
-func (a *Agent) rewind(n int, idle time.Duration, now time.Time) {
-	if a.Waits != nil && a.Waits.Question != nil {
-		a.Waits.Question.Token, a.Waits.Question.Comment = "", 0
-	}
-	a.UnknownCosts = 0
-	e := a.Exec
-	switch {
-	case e == nil:
-		return
-	case e.Iteration >= n:
-		a.Status, a.Cut, a.Exec = Ready, e.EntryLen, nil
-		return
-	case a.Status == Busy:
-		e.Interrupted = "it was under way when the run was run again from an earlier state"
-		e.undoInvocation()
-		a.Status = Ready
-	}
-	e.excludeTime(idle, now)
-	e.Inherited = true
-	e.Spent, e.AttemptSpent, e.Models, e.Tokens = Spent{}, Spent{}, nil, nil
-}

@@ -1,8 +1,10 @@
 package state
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/raymond-action/raymond-action/protocol"
 )
@@ -376,4 +378,75 @@ type Ending struct {
 	// Dir is the absolute path of the agent's directory. It is recorded only in the run of a part,
 	// because the part's files are merged later.
 	Dir string `json:"dir,omitempty" is:"path?"`
+}
+
+// HasPrompted reports whether the run has executed a prompt.
+func (r *Run) HasPrompted() bool {
+	return slices.ContainsFunc(r.Used, func(file string) bool { return protocol.KindOf(file) == protocol.Prompt })
+}
+
+// Dirs returns the directories in which agents of the run work or to which they will return, and, if
+// a comment may continue main's conversation, the one where main ended. The run's own directory
+// comes first.
+func (r *Run) Dirs() []string {
+	dirs := []string{r.Dir}
+	add := func(dir string) {
+		if dir != "" && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	for _, e := range r.Ended {
+		add(e.Dir)
+	}
+	for _, a := range r.Agents {
+		add(a.Dir)
+		for _, f := range a.Stack {
+			add(f.Dir)
+		}
+	}
+	if r.Last != nil {
+		add(r.Last.Dir)
+	}
+	return dirs
+}
+
+// Duration is a time.Duration that is written as text in JSON, for example "15m0s".
+type Duration time.Duration
+
+// MarshalText implements encoding.TextMarshaler.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	*d = Duration(v)
+	return err
+}
+
+// Text is the output of an agent or a script, byte for byte. In JSON it is a string if it is valid UTF-8,
+// and otherwise an object like {"base64": "…"}, so that no byte is lost.
+type Text string
+
+// encodedText is the JSON form of a Text that is not valid UTF-8.
+type encodedText struct {
+	Base64 []byte `json:"base64"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (t Text) MarshalJSON() ([]byte, error) {
+	if utf8.ValidString(string(t)) {
+		return Marshal(string(t))
+	}
+	return Marshal(encodedText{[]byte(t)})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *Text) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '{' {
+		var raw encodedText
+		err := json.Unmarshal(data, &raw)
+		*t = Text(raw.Base64)
+		return err
+	}
+	return json.Unmarshal(data, (*string)(t))
 }

@@ -41,7 +41,23 @@ func (a *Agent) Plan(st *protocol.State, cli CLI) Plan {
 		// Even a fresh attempt must use the agent CLI to which the agent's conversation belongs.
 		p.Session = a.Session
 	}
-	return cli.limit(p, st.Name, a.Branch && !followsUp)
+	isUnknown := p.Session != nil && !cli.AcceptsSessionID && p.Session.CLIID == ""
+	switch owner := p.Session.BackendName(); {
+	case p.Session == nil:
+	case owner != cli.Name:
+		p.FailureReason = fmt.Sprintf("the state %s is run by the agent %s, but the conversation that continues there belongs to the agent %s; "+
+			"reach the state by <reset>, <function> or <fork>, or let the same agent run both states", st.Name, cli.Name, owner)
+	case a.Branch && !followsUp && p.Mode == Branch && isUnknown:
+		p.FailureReason = fmt.Sprintf("the state %s was reached by <call>, which branches the conversation of the caller, but the agent %s can't branch it, because it reported no session id; "+
+			"use <function> instead", st.Name, cli.Name)
+	case p.Mode != Fresh && isUnknown:
+		return Plan{Mode: Fresh, Backend: cli.Name, Note: fmt.Sprintf(
+			"the agent %s can't continue its conversation, because it reported no session id: the state %s begins a new one", cli.Name, st.Name)}
+	}
+	if p.Mode == Fresh {
+		p.Session = nil
+	}
+	return p
 }
 
 // wantedPlan returns the plan that the state requests. It ignores the abilities of the agent CLI.
@@ -108,19 +124,27 @@ func (s *Step) Start(id string, l Launch) *Agent {
 		}
 	}
 	e := a.Exec
-	if restart {
-		e.Started = now
-	}
 	if e.AttemptStarted.IsZero() {
 		e.AttemptStarted = now
 	}
-	e.Running = l.invocation(s.delta.Progress.Launches, a, s.Options())
+	e.Running = &Invocation{N: s.delta.Progress.Launches}
+	if i := e.Running; l.Plan.Mode != "" {
+		i.Mode, i.SessionID, i.Length, i.Model = l.Plan.Mode, l.SessionID, l.Length, l.Plan.Model(a, l.State, s.Options())
+		i.Backend = l.Plan.Backend
+	}
+	switch from := l.Plan.Session; l.Plan.Mode {
+	case Resume:
+		e.Running.CLIID = from.CLIID
+	case Branch:
+		e.Running.From, e.Running.FromCLIID = from.ID, from.CLIID
+	}
 	if e.Interrupted != "" {
 		e.Interrupted, e.WasInterrupted = "", true
 	}
 	e.Cut, e.Inherited, a.Cut = nil, false, nil
 	a.Status, a.NotBefore, a.Wait = Busy, time.Time{}, 0
 	if restart {
+		e.Started = now
 		cwd := l.Cwd
 		if l.State.Trusted {
 			cwd = ""
@@ -151,22 +175,6 @@ func (s *Step) RecordProgress(id string, used []Usage, cliID string) {
 	e.Running = &running
 }
 
-// invocation returns the Invocation with the number n for the agent a.
-func (l Launch) invocation(n int, a *Agent, options *Options) *Invocation {
-	i := &Invocation{N: n}
-	if l.Plan.Mode != "" {
-		i.Mode, i.SessionID, i.Length, i.Model = l.Plan.Mode, l.SessionID, l.Length, l.Plan.Model(a, l.State, options)
-		i.Backend = l.Plan.Backend
-	}
-	switch from := l.Plan.Session; l.Plan.Mode {
-	case Resume:
-		i.CLIID = from.CLIID
-	case Branch:
-		i.From, i.FromCLIID = from.ID, from.CLIID
-	}
-	return i
-}
-
 // Model returns the name of the model to request in a state. If it is "", the agent CLI chooses. The
 // model in options applies only to the run's default agent CLI.
 func (p Plan) Model(a *Agent, st *protocol.State, options *Options) string {
@@ -182,3 +190,37 @@ func (p Plan) Model(a *Agent, st *protocol.State, options *Options) string {
 	}
 	return ""
 }
+
+// CLI describes the properties of an agent CLI that matter for conversations.
+type CLI struct {
+	Name string // an element of protocol.Backends
+	// AcceptsSessionID is set if a new conversation gets the id that raymond chose. Otherwise the CLI
+	// chooses the id, and may report it or not.
+	AcceptsSessionID bool
+}
+
+// BackendFor returns the name of the agent CLI that runs the agent's next prompt in the state st. It tries
+// the following in this order: the CLI named by the agent's function tag, the CLI named by the state, the
+// CLI of the agent's conversation, and the run's default.
+func (a *Agent) BackendFor(st *protocol.State, o *Options) string {
+	held := a.Session
+	if a.Exec != nil && a.Exec.Session != nil {
+		held = a.Exec.Session
+	}
+	return cmp.Or(a.Backend, st.Policy.Backend, held.BackendName(), o.BackendName())
+}
+
+// BackendName returns the name of the run's default agent CLI.
+func (o *Options) BackendName() string { return cmp.Or(o.Backend, protocol.DefaultBackend) }
+
+// BackendName returns the name of the agent CLI to which the conversation belongs. It returns "" if s is
+// nil.
+func (s *Session) BackendName() string {
+	if s == nil {
+		return ""
+	}
+	return cmp.Or(s.Backend, protocol.DefaultBackend)
+}
+
+// BackendName returns the name of the agent CLI that the invocation runs.
+func (i *Invocation) BackendName() string { return cmp.Or(i.Backend, protocol.DefaultBackend) }

@@ -140,14 +140,6 @@ func (d *draft) edit(id string) *Agent {
 	return &a
 }
 
-// add adds a new agent to the run and gives it the next number.
-func (d *draft) add(a *Agent) {
-	d.delta.Progress.Created++
-	a.N = d.delta.Progress.Created
-	d.copies[a.ID] = a
-	d.added = append(d.added, a)
-}
-
 // recorder writes what a step changes in a run, apart from its agents: events, counts and the ledger.
 type recorder struct {
 	now   time.Time // time of the step
@@ -216,9 +208,5 @@ func count(agents iter.Seq[*Agent], isCounted func(*Agent) bool) int {
 }
 
 func isStuck(a *Agent) bool { return a.Status == Stuck }
-
-// isUnderWay reports whether an agent can run or is running. A Busy agent of a saved run was
-// interrupted.
-func isUnderWay(a *Agent) bool { return a.Status == Ready || a.Status == Busy }
 
 func isAny(*Agent) bool { return true }

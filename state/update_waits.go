@@ -51,7 +51,7 @@ func (s *Step) UpdateWaits(h Here) {
 		}
 		s.waitForJob(a.ID, h)
 	}
-	results := completeJoins(joining, s.Agents(), s.ended(), s.isDeliverable)
+	results := s.completeJoins(joining)
 	for _, id := range joining {
 		if list, ok := results[id]; ok {
 			a := s.edit(id)
@@ -97,7 +97,7 @@ func (s *Step) Answer(agent string, number int, a Answer) {
 	if s.question(agent, number) != nil {
 		to := s.edit(agent)
 		s.endWait(to, a.By)
-		to.Payload, to.By = Text(a.Text), person(a.By)
+		to.Payload, to.By = Text(a.Text), "person "+a.By
 	}
 }
 

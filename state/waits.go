@@ -152,17 +152,21 @@ func (w *WaitCondition) event() *AgentWaits {
 	return e
 }
 
-// describe describes the wait, for example "waits for an answer to question 1".
-func (w *WaitCondition) describe() string {
+// Reason describes what the agent waits for, for example "for an answer to question 1".
+func (w *AgentWaits) Reason() string {
 	switch w.For {
 	case ForTime:
-		return "waits until " + w.Until.UTC().Format("2006-01-02 15:04:05 UTC")
+		until, err := time.Parse(time.RFC3339, w.Until)
+		if err != nil {
+			return "until a time"
+		}
+		return "until " + until.UTC().Format("2006-01-02 15:04:05 UTC")
 	case ForAnswer:
-		return fmt.Sprintf("waits for an answer to question %d", w.Question.Number)
+		return fmt.Sprintf("for an answer to question %d", w.Number)
 	case ForJob:
-		return "waits for the job " + w.Job
+		return "for the job " + w.Job
 	}
-	return "waits for the agents that it forked"
+	return "for the agents that it forked"
 }
 
 // WaitingAgents returns descriptions of the agents that wait, in order of creation. The result is
@@ -202,16 +206,67 @@ func (r *Run) NextJobs() []string {
 	return append([]string{}, slices.Sorted(maps.Keys(jobs))...)
 }
 
-// check reports to c the first field of the wait that does not fit the wait's other fields. at is the path
-// of the wait in the run. w may be nil.
-func (w *WaitCondition) check(c *checker, at string) {
-	if w == nil {
-		return
+// beginWait makes an agent wait for the condition what, and emits AgentWaits.
+func (r *recorder) beginWait(a *Agent, what WaitCondition) {
+	what.Since = inUTC(r.now)
+	a.Status, a.Waits = Waiting, &what
+	r.emit(a, what.event())
+}
+
+// endWait ends the agent's wait, and emits AgentGoesOn. by names the cause.
+func (r *recorder) endWait(a *Agent, by string) {
+	a.Status, a.Waits = Ready, nil
+	r.emit(a, &AgentGoesOn{By: by})
+}
+
+// timeOut ends the wait for an answer because of its timeout, and moves the agent to the state that the
+// question names for this case.
+func (r *recorder) timeOut(a *Agent) {
+	a.addVisits(-1)
+	a.enter(a.Waits.Question.TimeoutNext, "")
+	r.endWait(a, timedOut)
+}
+
+// inUTC returns a time as it is read back from a file: without a monotonic clock reading.
+func inUTC(t time.Time) time.Time { return t.UTC().Round(0) }
+
+// limitWait shortens the agent's wait if it would take longer than intended because the clock was set
+// back.
+func (d *draft) limitWait(a *Agent) {
+	what := *a.Waits
+	if whole := what.Until.Sub(what.Since); !what.Until.IsZero() && what.Until.After(d.now.Add(whole)) {
+		what.Since, what.Until = inUTC(d.now), inUTC(d.now.Add(whole))
+		d.edit(a.ID).Waits = &what
 	}
-	c.want(w.For != ForTime || !w.Until.IsZero(), at+".until", "is missing")
-	c.want((w.For == ForJob) == (w.Job != ""), at+".job", "does not fit a wait for %q", w.For)
-	c.want((w.For == ForAnswer) == (w.Question != nil), at+".question", "does not fit a wait for %q", w.For)
-	if q := w.Question; q != nil {
-		c.want(w.Until.IsZero() == (q.TimeoutNext == ""), at+".question.timeout_next", "does not fit waits.until")
+}
+
+// copyQuestion replaces the agent's open question by a copy, so that it can be changed, and returns the
+// copy.
+func (a *Agent) copyQuestion() *Question {
+	what, q := *a.Waits, *a.Waits.Question
+	what.Question, a.Waits = &q, &what
+	return &q
+}
+
+// openQuestion returns the question for whose answer the agent waits, or nil.
+func (a *Agent) openQuestion() *Question {
+	if a.Status != Waiting || a.Waits == nil || a.Waits.For != ForAnswer {
+		return nil
 	}
+	return a.Waits.Question
+}
+
+// MatchAnswer returns the answer that text gives to the question. If the question has choices, the answer
+// is the choice that equals text, ignoring case and surrounding spaces. If no choice equals text,
+// MatchAnswer returns false. Without choices, every text is an answer and is returned unchanged.
+func (q *Question) MatchAnswer(text string) (string, bool) {
+	if len(q.Choices) == 0 {
+		return text, true
+	}
+	for _, c := range q.Choices {
+		if strings.EqualFold(strings.TrimSpace(c), strings.TrimSpace(text)) {
+			return c, true
+		}
+	}
+	return "", false
 }

@@ -37,13 +37,6 @@ func ask(to, text string) protocol.Move {
 	return protocol.Move{Verb: protocol.Ask, To: to, Question: &protocol.Question{Text: text}}
 }
 
-// askFor returns a move that asks a question with the timeout wait. After the timeout, C.md follows.
-func askFor(wait time.Duration) protocol.Move {
-	m := ask("B.md", "Shall I?")
-	m.Question.Timeout, m.Question.TimeoutNext = wait, "C.md"
-	return m
-}
-
 // delivered returns the results that a join has delivered to an agent, with one text for each result.
 func (p *play) delivered(id string) []string {
 	p.t.Helper()
@@ -77,7 +70,9 @@ func (p *play) status(id string) state.AgentStatus {
 // before its timeout. An answer that was given in time still counts if it is read later.
 func TestQuestionTimesOut(t *testing.T) {
 	p := newPlay(t, nil)
-	p.turn("main", askFor(time.Hour))
+	question := ask("B.md", "Shall I?")
+	question.Question.Timeout, question.Question.TimeoutNext = time.Hour, "C.md"
+	p.turn("main", question)
 	p.now = statetest.Epoch.Add(time.Hour)
 	asked := []time.Time{}
 	known := false
@@ -212,4 +207,26 @@ func TestEndOfAWaitIsWork(t *testing.T) {
 	p.do(func(s *state.Step) { s.Resume(nil); s.UpdateWaits(here); s.Close(s.Closing(nil)) })
 	equal(t, "waits", p.waits(), []string{"main job"})
 	assert.Check(t, !p.run.HasWork(p.now, here, 0), "a run that waits for another job: got it due, want it left alone")
+}
+
+// TestAnswersMatchChoicesLoosely checks that MatchAnswer ignores case and surrounding spaces, and that it
+// returns the answer to a question without choices unchanged.
+func TestAnswersMatchChoicesLoosely(t *testing.T) {
+	for _, c := range []struct {
+		choices    []string
+		text, want string
+		ok         bool
+	}{
+		{[]string{"Yes", "No, thanks"}, " yes\n", "Yes", true},
+		{[]string{"Yes", "No, thanks"}, "no, THANKS", "No, thanks", true},
+		{[]string{"Yes", "No, thanks"}, "no", "", false},
+		{[]string{"Yes"}, "", "", false},
+		{nil, " as it is \n", " as it is \n", true},
+		{nil, "", "", true},
+	} {
+		q := state.Question{Choices: c.choices}
+		if got, ok := q.MatchAnswer(c.text); got != c.want || ok != c.ok {
+			t.Errorf("%q of %q: got %q, %v, want %q, %v", c.text, c.choices, got, ok, c.want, c.ok)
+		}
+	}
 }

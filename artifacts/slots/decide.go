@@ -1,8 +1,13 @@
 package slots
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
@@ -270,4 +275,136 @@ func (f Facts) byLeftOut(m *checkpoint.Manifest) Decision {
 	}
 	return Decision{Action: Refuse, Class: ClassDenied, Why: why,
 		Hint: "resume-without-transcript: true resumes it without them, resume: auto or never starts a new run"}
+}
+
+// byHead decides by the heads that the event and the run are about; ok is false if they don't
+// matter. An event of another head supersedes an unfinished run, so that its commit is not ignored
+// in favor of work on another head. A run that waits for a person stays, because a push must not
+// discard a question. A superseded run can only be resumed by its id.
+func (f Facts) byHead(m *checkpoint.Manifest) (d Decision, ok bool) {
+	own := func(head string) bool { return m != nil && slices.Contains(f.Commits, head) }
+	switch {
+	case f.Mode != Auto && f.Mode != Require && f.Mode != Never:
+		return d, false
+	case m != nil && f.SupersededBy != "":
+		return f.superseded(m.WorkflowID, f.SupersededBy), true
+	case f.Mode == Require && m != nil && f.Head != "" && m.Head != f.Head && m.Supersedes.Head == f.Head:
+		return f.superseded(m.Supersedes.WorkflowID, "run "+m.WorkflowID), true
+	case f.Head != "" && f.Current != "" && f.Current != f.Head && !own(f.Current):
+		return skip("this event is about %s, but the head of the pull request is now %s", Short(f.Head), Short(f.Current)), true
+	case m == nil, m.Head == "", f.Head == "", m.Head == f.Head, own(f.Head), m.Status == state.Completed:
+		return d, false
+	case f.AsksPeople:
+		return skip("run %s, about the head %s, waits for an answer, and its question stays open", m.WorkflowID, Short(m.Head)), true
+	case m.Status == state.Running:
+		if d := f.running(m); d.Action == Refuse {
+			return d, true
+		}
+	}
+	why := fmt.Sprintf("run %s is superseded: it is about the head %s, and this event about %s", m.WorkflowID, Short(m.Head), Short(f.Head))
+	d = f.newOrRefuse(ClassConflict, why, "resume: auto starts a new run for this head, resume: "+m.WorkflowID+" continues the old one")
+	d.Supersedes = d.Action == NewRun
+	return d, true
+}
+
+// superseded decides about a run that another run has replaced. The re-run button starts a new run
+// for a push, because each push may matter, but not for a push to a pull request.
+func (f Facts) superseded(id, by string) Decision {
+	if f.Mode == Auto && f.Attempt > 1 && f.Number == 0 {
+		return Decision{Action: NewRun, Why: "run " + id + " was superseded by " + by}
+	}
+	return skip("run %s was superseded by %s; resume: %[1]s resumes it anyway", id, by)
+}
+
+func skip(format string, args ...any) Decision {
+	return Decision{Action: Skip, Why: "nothing is started: " + fmt.Sprintf(format, args...)}
+}
+
+// Short shortens a commit id for users.
+func Short(id string) string { return id[:min(7, len(id))] }
+
+// Named identifies one checkpoint. One job passes it to the next as an output, which other jobs
+// that store artifacts can't change.
+type Named struct {
+	WorkflowID string // of the run
+	Generation int    // from 1
+	Digest     string // of the manifest
+}
+
+// namedForm matches the text form of a Named.
+var namedForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.*):([1-9][0-9]{0,8}):(sha256:[0-9a-f]{64})$`) })
+
+// String returns the text form, on one line, which ParseNamed reads; "" for the zero value. The
+// text is opaque to users who pass it on.
+func (n Named) String() string {
+	if n == (Named{}) {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d:%s", n.WorkflowID, n.Generation, n.Digest)
+}
+
+// ParseNamed reads the result of Named.String. An empty text is the zero value.
+func ParseNamed(text string) (Named, error) {
+	if text == "" {
+		return Named{}, nil
+	}
+	parts := namedForm().FindStringSubmatch(text)
+	if parts == nil || !state.ValidID(parts[1]) {
+		return Named{}, errors.New("is not a value of the output state-digest")
+	}
+	n, err := strconv.Atoi(parts[2])
+	return Named{WorkflowID: parts[1], Generation: n, Digest: parts[3]}, err
+}
+
+// checkFollows returns why a checkpoint is neither the required one nor a later one of the same
+// run, or "" if it is. m is nil if no checkpoint was found.
+func (f Facts) checkFollows(m *checkpoint.Manifest) string {
+	n, what := f.Follows, ""
+	switch {
+	case n == (Named{}):
+		return ""
+	case m == nil:
+		what = "there is none"
+	case m.WorkflowID != n.WorkflowID:
+		what = "the newest checkpoint is of run " + m.WorkflowID
+	case m.Generation < n.Generation:
+		what = fmt.Sprintf("the newest one that exists is checkpoint %d: an older one was stored again", m.Generation)
+	case m.Generation == n.Generation && f.Digest != n.Digest, m.Generation == n.Generation+1 && m.Previous != n.Digest:
+		what = fmt.Sprintf("a different checkpoint %d is stored, made from other work", m.Generation)
+	default:
+		return ""
+	}
+	return fmt.Sprintf("the step must continue from checkpoint %d of run %s or a later one, but %s", n.Generation, n.WorkflowID, what)
+}
+
+// followsHint is the advice for a checkpoint that does not follow the required one.
+const followsHint = "find out who may have stored or deleted artifacts of this workflow run; then delete the artifacts of this key and start a new run with resume: never, " +
+	"or, if the checkpoint is the right one, run again without the input follows"
+
+// Taker is a step whose key comes from the marker of a comment or from the input raymond-key rather
+// than from its own inputs.
+type Taker struct {
+	Key      string // the key that the step's inputs name; "" for none
+	Job      string // its id in the workflow file
+	Matrix   string // digest of the values of its job in a matrix; "" for none
+	RunID    int64  // of the workflow run
+	NamesJob bool   // the step has the input job
+	Called   bool   // the job belongs to a reusable workflow, where other jobs may have the same id
+}
+
+// MayTake reports whether the step may resume the run of a manifest. An event starts every job that
+// waits for its kind, but only some of them may continue the run: the job that the key belongs to,
+// jobs that have resumed the run before, jobs that name this key themselves, and jobs to which the
+// run was handed in this workflow run.
+func (t Taker) MayTake(m *checkpoint.Manifest) bool {
+	if t.Key == m.Key {
+		return true
+	}
+	of := m.KeyOrigin
+	if of == nil || t.Called {
+		return false
+	}
+	isHanded := t.NamesJob && t.Key != "" && m.RunID == t.RunID && t.RunID != 0
+	isKnown := t.Job != "" && (t.Job == of.Job || slices.Contains(of.Others, t.Job))
+	return isHanded || isKnown && t.Matrix == of.Matrix
 }

@@ -206,3 +206,88 @@ func TestRerunOfAnUnresumableRun(t *testing.T) {
 	assert.Check(t, is.Equal(decision(slots.DecideRerun(&checkpoint.Manifest{WorkflowID: id, Status: state.Running}, f)), slots.ClassConflict), "a run that is driven")
 	assert.Check(t, is.Equal(decision(slots.DecideRerun(nil, f)), slots.ClassUsage), "no run")
 }
+
+// TestCheckpointMustFollowTheRequiredOne checks that a checkpoint is a conflict, whatever the state
+// of its run, if it is older than the required one, differs from it, or belongs to another run.
+func TestCheckpointMustFollowTheRequiredOne(t *testing.T) {
+	digest, other := "sha256:"+strings.Repeat("1", 64), "sha256:"+strings.Repeat("2", 64)
+	named := slots.Named{WorkflowID: id, Generation: 5, Digest: digest}
+	of := func(generation int, previous string) *checkpoint.Manifest {
+		return &checkpoint.Manifest{WorkflowID: id, Generation: generation, Previous: previous, Status: state.Suspended}
+	}
+	anothers := of(9, "")
+	anothers.WorkflowID = key + "-00000002"
+	ended := of(4, "")
+	ended.Status = state.Completed
+	for name, c := range map[string]struct {
+		m       *checkpoint.Manifest
+		digest  string
+		follows slots.Named
+		want    string
+	}{
+		"the same":                  {of(5, other), digest, named, "resume"},
+		"the next":                  {of(6, digest), other, named, "resume"},
+		"a later one":               {of(7, other), other, named, "resume"},
+		"an older one":              {of(4, other), other, named, slots.ClassConflict},
+		"an older one, completed":   {ended, other, named, slots.ClassConflict},
+		"another one in its place":  {of(5, other), other, named, slots.ClassConflict},
+		"the next after another":    {of(6, other), other, named, slots.ClassConflict},
+		"of another run":            {anothers, other, named, slots.ClassConflict},
+		"none":                      {nil, "", named, slots.ClassConflict},
+		"an older one, not named":   {of(4, other), other, slots.Named{}, "resume"},
+		"none, and none was named ": {nil, "", slots.Named{}, "new"},
+	} {
+		got := slots.Decide(c.m, slots.Facts{Found: slots.Found{Digest: c.digest}, Mode: slots.Auto, Follows: c.follows})
+		assert.Check(t, decision(got) == c.want && (c.want != slots.ClassConflict || got.Hint != ""), "%s: got %+v, want %s", name, got, c.want)
+	}
+}
+
+func TestParseNamed(t *testing.T) {
+	const id = "ci-issue-7-00000001"
+	named := slots.Named{WorkflowID: id, Generation: 12, Digest: "sha256:" + strings.Repeat("0f", 32)}
+	for text, want := range map[string]slots.Named{"": {}, named.String(): named} {
+		if got, err := slots.ParseNamed(text); err != nil || got != want {
+			t.Errorf("%q: got %+v, %v, want %+v", text, got, err, want)
+		}
+	}
+	good := named.String()
+	for _, bad := range []string{"x", ":", good + "0", good + "\n", strings.ToUpper(good), strings.Replace(good, ":12:", ":0:", 1),
+		strings.Replace(good, ":12:", ":-1:", 1), strings.Replace(good, "sha256", "md5", 1), "../" + good, strings.TrimPrefix(good, id)} {
+		got, err := slots.ParseNamed(bad)
+		assert.Check(t, err != nil, "%q: got %+v, want an error", bad, got)
+	}
+}
+
+// TestWhichJobsMayTakeARun checks which jobs may continue a run whose key they have not chosen
+// themselves, because an event may start several jobs.
+func TestWhichJobsMayTakeARun(t *testing.T) {
+	work := &checkpoint.KeyOrigin{Job: "work", Default: true}
+	both := work.WithJob("publish")
+	leg := &checkpoint.KeyOrigin{Job: "work", Matrix: "0a1b2c3d", Default: true}
+	for name, test := range map[string]struct {
+		of    *checkpoint.KeyOrigin
+		taker slots.Taker
+		want  bool
+	}{
+		"the job whose key it is":                      {work, slots.Taker{Job: "work"}, true},
+		"that job, which names another key by now":     {work, slots.Taker{Job: "work", Key: "issue-34"}, true},
+		"another job":                                  {work, slots.Taker{Job: "triage"}, false},
+		"another job with a key of its own":            {work, slots.Taker{Job: "triage", Key: "triage-34"}, false},
+		"another job that names the key":               {work, slots.Taker{Job: "triage", Key: "issue-12"}, true},
+		"the leg whose key it is":                      {leg, slots.Taker{Job: "work", Matrix: "0a1b2c3d"}, true},
+		"another leg":                                  {leg, slots.Taker{Job: "work", Matrix: "ffffffff"}, false},
+		"a leg of a job that had none":                 {work, slots.Taker{Job: "work", Matrix: "ffffffff"}, false},
+		"a job to which the run was handed":            {work, slots.Taker{Job: "publish", Key: "issue-34", RunID: 7, NamesJob: true}, true},
+		"such a job of another workflow run":           {work, slots.Taker{Job: "publish", Key: "issue-34", RunID: 8, NamesJob: true}, false},
+		"a job that has resumed it before":             {both, slots.Taker{Job: "publish", Key: "issue-34", RunID: 8, NamesJob: true}, true},
+		"a job beside it, to which none is handed":     {work, slots.Taker{Job: "triage", Key: "issue-34", RunID: 7}, false},
+		"a job of that id in a reusable workflow":      {work, slots.Taker{Job: "work", Called: true}, false},
+		"such a job that names the key":                {work, slots.Taker{Job: "work", Called: true, Key: "issue-12"}, true},
+		"whose key is not known, the job that made it": {nil, slots.Taker{Job: "work"}, false},
+		"whose key is not known, who names the key":    {nil, slots.Taker{Job: "work", Key: "issue-12"}, true},
+		"no job, of a run of no job":                   {&checkpoint.KeyOrigin{}, slots.Taker{}, false},
+	} {
+		m := &checkpoint.Manifest{Key: "issue-12", KeyOrigin: test.of, RunID: 7, Job: "work"}
+		assert.Check(t, is.Equal(test.taker.MayTake(m), test.want), name)
+	}
+}

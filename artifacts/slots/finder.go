@@ -122,7 +122,7 @@ func (f *Finder) Find(ctx context.Context, q Query) (*Found, error) {
 	if found == nil {
 		found = &Found{}
 	}
-	found.Notices, found.Existing = s.passed.notices(), s.existing
+	found.Notices, found.Existing = s.skipped.notices(), s.existing
 	switch {
 	case err == nil:
 		return found, nil

@@ -41,7 +41,7 @@ type Origin struct {
 func (s *search) accept(ctx context.Context, a artifacts.RunArtifact) (candidate, bool, error) {
 	why := s.q.Origin.foreignArtifact(a)
 	if why != "" {
-		s.passed.add(a, "", why)
+		s.skipped.add(a, "", why)
 		return candidate{}, false, nil
 	}
 	if err := s.learnWorkflow(ctx); err != nil {
@@ -53,7 +53,7 @@ func (s *search) accept(ctx context.Context, a artifacts.RunArtifact) (candidate
 		return candidate{}, false, s.classify(ofListed, name, err)
 	}
 	if why = s.q.Origin.foreignRun(info, a.Repository); why != "" {
-		s.passed.add(a, info.URL, why)
+		s.skipped.add(a, info.URL, why)
 		return candidate{}, false, nil
 	}
 	bySeal := s.q.Origin.Sealed && (a.HeadBranch != "" && !s.q.Origin.isOwnBranch(a.HeadBranch) || s.q.Origin.foreignBranch(info) != "")
@@ -102,10 +102,14 @@ func (o *Origin) isHome(id, home int64) bool {
 
 // foreignRun returns why a run does not belong to this workflow and branch, or "" if it does.
 func (o *Origin) foreignRun(r artifacts.RunInfo, repository int64) string {
+	isSameFile := func(file string) bool { // Gitea returns only the names of workflow files
+		a, b := inFolder(r.Path), inFolder(file)
+		return file != "" && (a == b || o.Gitea && path.Base(a) == path.Base(b))
+	}
 	switch {
 	case !o.isHome(r.HeadRepository, cmp.Or(o.RepositoryID, repository)):
 		return fromFork
-	case r.Path == "" || !slices.ContainsFunc(o.files(), func(a string) bool { return a != "" && o.sameFile(r.Path, a) }):
+	case r.Path == "" || !slices.ContainsFunc(o.files(), isSameFile):
 		return fmt.Sprintf("its workflow file is %q; to accept it, add it to the input resume-from", r.Path)
 	case o.Sealed:
 		return "" // its seal is checked later
@@ -145,11 +149,6 @@ func mayBeForks(r artifacts.RunInfo) bool {
 // files returns the workflow files whose checkpoints are accepted.
 func (o *Origin) files() []string { return append([]string{o.Workflow}, o.ResumeFrom...) }
 
-func (o *Origin) sameFile(a, b string) bool {
-	a, b = inFolder(a), inFolder(b)
-	return a == b || o.Gitea && path.Base(a) == path.Base(b)
-}
-
 // inFolder completes the bare name of a workflow file, and drops a ref.
 func inFolder(file string) string {
 	file, _, _ = strings.Cut(file, "@")
@@ -162,13 +161,13 @@ func inFolder(file string) string {
 // maxNotices is the maximum number of notices about single artifacts that were skipped.
 const maxNotices = 3
 
-// passedOver collects notices about skipped artifacts, once for each workflow run.
-type passedOver struct {
+// skipped collects notices about skipped artifacts, once for each workflow run.
+type skipped struct {
 	seen  map[int64]bool
 	texts []string // of the first workflow runs
 }
 
-func (p *passedOver) add(a artifacts.RunArtifact, url, why string) {
+func (p *skipped) add(a artifacts.RunArtifact, url, why string) {
 	if !p.seen[a.RunID] && len(p.texts) < maxNotices {
 		p.texts = append(p.texts, fmt.Sprintf("artifact %q of %s was skipped: %s", a.Name, runName(a.RunID, url), why))
 	}
@@ -176,7 +175,7 @@ func (p *passedOver) add(a artifacts.RunArtifact, url, why string) {
 }
 
 // notices returns the first notices, and a count of the others.
-func (p *passedOver) notices() []string {
+func (p *skipped) notices() []string {
 	if more := len(p.seen) - len(p.texts); more > 0 {
 		return append(p.texts, "also skipped: artifacts of "+state.Count(more, "more workflow run"))
 	}

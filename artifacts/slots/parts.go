@@ -21,48 +21,53 @@ type PartFound struct {
 	Notices []string
 }
 
-// PartsQuery selects parts of a run.
+// PartsQuery selects the workflow runs that may have run parts of a run.
 type PartsQuery struct {
 	Query
-	Base  *Found // the newest checkpoint of the run itself
-	Parts []state.Part
+	Base *Found // the newest checkpoint of the run itself
 	// Deadline is the time limit for a job of the run; 0 for none.
 	Deadline time.Duration
 	Now      time.Time
 }
 
-// Parts finds the checkpoints of parts in the present workflow run, and in the workflow run of the
-// base. It returns the same errors as Find. A checkpoint that has expired or was deleted counts as
-// not stored.
-func (f *Finder) Parts(ctx context.Context, q PartsQuery) (all []PartFound, err error) {
-	s := newSearch(f, q.Query)
-	s.q.Mode = q.Base.Manifest.WorkflowID
-	runs, err := s.withParts(ctx, q.Base)
-	for _, p := range q.Parts {
-		if err != nil {
-			break
-		}
-		s.q.Part = p
-		found := PartFound{Part: p}
-		err = s.findPart(ctx, &found, runs)
-		found.Running = q.mayRun(&found)
-		all = append(all, found)
-	}
-	if err != nil {
-		for _, p := range all {
-			p.Remove()
-		}
-		return nil, err
-	}
-	return all, nil
+// PartsList lists what jobs have stored for parts of a run.
+type PartsList struct {
+	q    PartsQuery
+	s    *search
+	runs [][]candidate // the artifacts of each workflow run that may have run parts, newest first
 }
 
-// HasParts reports whether anything is stored of the parts, without downloads. It returns the same
-// errors as Parts.
-func (f *Finder) HasParts(ctx context.Context, q PartsQuery) (bool, error) {
-	runs, err := newSearch(f, q.Query).withParts(ctx, q.Base)
-	all := slices.Concat(runs...)
-	return slices.ContainsFunc(q.Parts, func(p state.Part) bool { return len(Place{q.Key, p.Name}.of(all)) > 0 }), err
+// ListParts lists the artifacts of the present workflow run, and of the workflow run of the base. It
+// downloads nothing. It returns the same errors as Find.
+func (f *Finder) ListParts(ctx context.Context, q PartsQuery) (*PartsList, error) {
+	s := newSearch(f, q.Query)
+	s.q.Mode = q.Base.Manifest.WorkflowID
+	here, err := s.here(ctx)
+	l := &PartsList{q: q, s: s, runs: [][]candidate{here}}
+	if err != nil || q.Base.InThisRun || q.Base.RunID == 0 {
+		return l, err
+	}
+	there, err := s.allOf(ctx, artifacts.RunInfo{ID: q.Base.RunID, URL: q.Base.RunURL, Status: q.Base.RunStatus})
+	l.runs = append(l.runs, there)
+	return l, err
+}
+
+// Has reports whether anything is stored of a part.
+func (l *PartsList) Has(p state.Part) bool {
+	return slices.ContainsFunc(l.runs, func(run []candidate) bool { return len(Place{l.q.Key, p.Name}.of(run)) > 0 })
+}
+
+// Read downloads the newest checkpoint of a part from each workflow run. A checkpoint that has
+// expired or was deleted counts as not stored. It returns the same errors as Find.
+func (l *PartsList) Read(ctx context.Context, p state.Part) (PartFound, error) {
+	l.s.q.Part = p
+	found := PartFound{Part: p}
+	if err := l.s.findPart(ctx, &found, l.runs); err != nil {
+		found.Remove()
+		return PartFound{Part: p}, err
+	}
+	found.Running = l.q.mayRun(&found)
+	return found, nil
 }
 
 // Remove removes the downloaded files.
@@ -70,16 +75,6 @@ func (p *PartFound) Remove() {
 	for _, f := range p.All {
 		f.Remove()
 	}
-}
-
-// withParts lists the artifacts of each workflow run that may have run parts, newest first.
-func (s *search) withParts(ctx context.Context, base *Found) (runs [][]candidate, err error) {
-	here, err := s.here(ctx)
-	if err != nil || base.InThisRun || base.RunID == 0 {
-		return [][]candidate{here}, err
-	}
-	there, err := s.allOf(ctx, artifacts.RunInfo{ID: base.RunID, URL: base.RunURL, Status: base.RunStatus})
-	return [][]candidate{here, there}, err
 }
 
 // of returns the artifacts that are checkpoints of the place.

@@ -39,8 +39,11 @@ func (s *scene) putPart(run int64, generation int, p state.Part, edit func(*chec
 	})
 }
 
-func (s *scene) parts(q slots.PartsQuery) ([]slots.PartFound, error) {
-	return s.finder().Parts(s.t.Context(), q)
+func (s *scene) listParts(q slots.PartsQuery) *slots.PartsList {
+	s.t.Helper()
+	list, err := s.finder().ListParts(s.t.Context(), q)
+	assert.NilError(s.t, err)
+	return list
 }
 
 // TestPartsAreFound checks that the newest checkpoint of each part is found in the present workflow
@@ -57,19 +60,18 @@ func TestPartsAreFound(t *testing.T) {
 		s.putPart(100, 1, parts[0], nil)
 		s.putPart(100, 2, parts[1], func(m *checkpoint.Manifest) { m.WorkflowID = key + "-00000009" })
 		s.putPart(60, 5, parts[2], nil)
-		all, err := s.parts(slots.PartsQuery{Query: s.query(slots.Auto), Base: base, Parts: parts, Now: time.Unix(1e6, 0)})
-		assert.NilError(t, err)
-		assert.Assert(t, is.Len(all, 3))
-		got := ""
-		for _, p := range all {
-			got += p.Part.Name + ":"
-			for _, f := range p.All {
+		list, got := s.listParts(slots.PartsQuery{Query: s.query(slots.Auto), Base: base, Now: time.Unix(1e6, 0)}), ""
+		for _, p := range parts {
+			found, err := list.Read(t.Context(), p)
+			assert.NilError(t, err)
+			got += fmt.Sprintf("%s %v:", found.Part.Name, list.Has(p))
+			for _, f := range found.All {
 				got += fmt.Sprintf(" %d of %d", f.Manifest.Generation, f.RunID)
 			}
 			got += "\n"
-			p.Remove()
+			found.Remove()
 		}
-		want := fmt.Sprintf("%s: 1 of 100 2 of 50\n%s:\n%s:\n", parts[0].Name, parts[1].Name, parts[2].Name)
+		want := fmt.Sprintf("%s true: 1 of 100 2 of 50\n%s true:\n%s false:\n", parts[0].Name, parts[1].Name, parts[2].Name)
 		assert.Check(t, is.Equal(got, want))
 	})
 }
@@ -87,7 +89,7 @@ func TestCopiedPartsAreRefused(t *testing.T) {
 		parts := partsOf(2)
 		s.putPart(100, 1, parts[0], edit)
 		var bad *checkpoint.Invalid
-		_, err := s.parts(slots.PartsQuery{Query: s.query(slots.Auto), Base: base, Parts: parts})
+		_, err := s.listParts(slots.PartsQuery{Query: s.query(slots.Auto), Base: base}).Read(t.Context(), parts[0])
 		assert.Check(t, errors.As(err, &bad), "%s: got %v, want *checkpoint.Invalid", name, err)
 	}
 	s := newScene(t) // a part is not accepted as the run itself
@@ -112,10 +114,10 @@ func TestWhichPartsMayBeRunning(t *testing.T) {
 		"nothing stored, in progress":          {status: "in_progress", running: true},
 		"nothing stored, past the deadline":    {status: "in_progress", deadline: time.Hour},
 		"in progress":                          {status: "in_progress", running: true, manifest: func(m *checkpoint.Manifest) { m.Status = state.Running }},
-		"ended by its post part":               {status: "in_progress", manifest: func(m *checkpoint.Manifest) { m.Status, m.Ended = state.Running, true }},
+		"ended by its post phase":              {status: "in_progress", manifest: func(m *checkpoint.Manifest) { m.Status, m.Ended = state.Running, true }},
 		"failed":                               {status: "in_progress", manifest: func(m *checkpoint.Manifest) { m.Status = state.Failed }},
 		"here: nothing stored":                 {},
-		"here: died, nobody can be asked":      {manifest: func(m *checkpoint.Manifest) { m.Status = state.Running }},
+		"here: died, jobs are unknown":         {manifest: func(m *checkpoint.Manifest) { m.Status = state.Running }},
 		"here: its job is in progress":         {job: "in_progress", running: true, manifest: func(m *checkpoint.Manifest) { m.Status = state.Running }},
 		"here: its job has ended":              {job: "completed", manifest: func(m *checkpoint.Manifest) { m.Status = state.Running }},
 		"here: in progress, but it has failed": {job: "in_progress", manifest: func(m *checkpoint.Manifest) { m.Status = state.Failed }},
@@ -131,16 +133,16 @@ func TestWhichPartsMayBeRunning(t *testing.T) {
 		}
 		s.put(run, 1, nil)
 		base := s.expect(name, slots.Auto, run, 1)
-		part := partsOf(1)
+		part := partsOf(1)[0]
 		if c.manifest != nil {
-			s.putPart(run, 1, part[0], func(m *checkpoint.Manifest) {
+			s.putPart(run, 1, part, func(m *checkpoint.Manifest) {
 				m.Job, m.RunAttempt = "work", 1
 				c.manifest(m)
 			})
 		}
-		q := slots.PartsQuery{Query: s.query(slots.Auto), Base: base, Parts: part, Deadline: c.deadline, Now: now}
+		q := slots.PartsQuery{Query: s.query(slots.Auto), Base: base, Deadline: c.deadline, Now: now}
 		q.Job.Attempt = 1
-		all, err := s.parts(q)
-		assert.Check(t, err == nil && len(all) == 1 && all[0].Running == c.running, "%s: got %+v, %v; want running %v", name, all, err, c.running)
+		found, err := s.listParts(q).Read(t.Context(), part)
+		assert.Check(t, err == nil && found.Running == c.running, "%s: got %+v, %v; want running %v", name, found, err, c.running)
 	}
 }

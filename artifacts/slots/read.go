@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 // candidate is an artifact whose origin is accepted.
@@ -52,7 +55,7 @@ func (s *search) newest(ctx context.Context, group []candidate) (best *Found, er
 		}
 		f, err := s.read(ctx, c)
 		if c.bySeal && errors.Is(err, errUnread) {
-			s.passed.add(c.RunArtifact, c.run.URL, fmt.Sprintf("it belongs to branch %q and is not sealed with this job's state-key", c.run.HeadBranch))
+			s.skipped.add(c.RunArtifact, c.run.URL, fmt.Sprintf("it belongs to branch %q and is not sealed with this job's state-key", c.run.HeadBranch))
 			continue
 		}
 		if err != nil {
@@ -66,7 +69,8 @@ func (s *search) newest(ctx context.Context, group []candidate) (best *Found, er
 		if s.q.byID() && f.Manifest.Supersedes.WorkflowID == s.q.Mode {
 			s.successor = fmt.Sprintf("run %s of %s", f.Manifest.WorkflowID, runName(c.run.ID, c.run.URL))
 		}
-		if !s.q.wants(f.Manifest) || best != nil && compareAge(f.Manifest, best.Manifest) <= 0 {
+		isOther := s.q.byID() && s.q.Mode != f.Manifest.WorkflowID
+		if isOther || best != nil && compareAge(f.Manifest, best.Manifest) <= 0 {
 			f.Remove()
 			continue
 		}
@@ -106,7 +110,14 @@ func (s *search) read(ctx context.Context, c candidate) (*Found, error) {
 	}
 	defer os.Remove(f.Name())
 	defer f.Close()
-	size, err := s.download(ctx, c, f)
+	var size int64
+	if c.here { // without a time limit
+		size, err = s.Service.Download(ctx, c.Artifact, maxSize, f)
+		err = s.classify(ofThisRun, c.name(), err)
+	} else {
+		size, err = s.Archive.Download(ctx, c.RunArtifact, maxSize, f)
+		err = s.classify(ofListed, c.name(), err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -131,9 +142,6 @@ func (s *search) read(ctx context.Context, c candidate) (*Found, error) {
 	return found, nil
 }
 
-// wants reports whether a checkpoint belongs to the requested run.
-func (q *Query) wants(m *checkpoint.Manifest) bool { return !q.byID() || q.Mode == m.WorkflowID }
-
 // byID reports whether the query names a run by its id.
 func (q *Query) byID() bool { return q.Mode != Auto && q.Mode != Require }
 
@@ -152,4 +160,69 @@ func (q *Query) checkPlace(f *Found) error {
 		return &checkpoint.Invalid{Path: at, What: fmt.Sprintf("it names workflow run %d, but %d stored it", m.RunID, f.RunID)}
 	}
 	return nil
+}
+
+// within calls do, which may make requests in parallel, with a time limit of requestFor or the rest
+// of the search's time, whichever is shorter.
+func within[T any](ctx context.Context, s *search, do func(context.Context) (T, error)) (T, error) {
+	began, limit := time.Now(), min(requestFor, s.left)
+	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no usable answer came within %v", limit))
+	defer cancel()
+	answer, err := do(limited)
+	s.left = max(0, s.left-time.Since(began))
+	return answer, err
+}
+
+// stored lists all artifacts of the present workflow run, newest first.
+func (s *search) stored(ctx context.Context) ([]artifacts.Artifact, error) {
+	list, err := within(ctx, s, func(ctx context.Context) ([]artifacts.Artifact, error) { return s.Service.List(ctx, "") })
+	return list, s.classify(ofThisRun, "", err)
+}
+
+// run requests a workflow run, once for each id.
+func (s *search) run(ctx context.Context, id int64) (artifacts.RunInfo, error) {
+	if known, ok := s.runs[id]; ok {
+		return known, nil
+	}
+	info, err := within(ctx, s, func(ctx context.Context) (artifacts.RunInfo, error) { return s.Archive.Run(ctx, id) })
+	if err == nil {
+		s.runs[id] = info
+	}
+	return info, err
+}
+
+// maxSize is the size in bytes of the largest checkpoint that is downloaded.
+const maxSize = 512 << 20
+
+// subject is the kind of data that a request asks for.
+type subject int
+
+const (
+	ofThisRun subject = iota // anything from the results service of this job
+	ofLists                  // a list of the API
+	ofListed                 // an item of a list of the API
+)
+
+// classify wraps an error of a service in the type for its kind. name describes the requested item
+// for users. Errors about invalid contents stay unchanged.
+func (s *search) classify(what subject, name string, err error) error {
+	var told *forge.Error
+	isContent := errors.Is(err, artifacts.ErrDigest) || errors.Is(err, artifacts.ErrTooLarge)
+	switch {
+	case errors.Is(err, artifacts.ErrTooManyPages):
+		return ErrListTooLong
+	case isContent || !errors.As(err, &told):
+		return err
+	}
+	isRefused := errors.Is(err, artifacts.ErrRefused) // by the storage service, which has no permissions
+	isList404 := what == ofLists && told.Status == http.StatusNotFound
+	switch {
+	case s.q.Act && told.Kind == forge.Unanswered && told.Status == 0:
+		return &NoAccess{Err: err, Act: true}
+	case told.Kind == forge.Denied && what != ofThisRun && !isRefused, isList404:
+		return &NoAccess{Err: err}
+	case told.Kind == forge.Missing && what != ofLists:
+		return &Gone{Name: name, Err: err}
+	}
+	return &Unavailable{Err: err}
 }

@@ -3,8 +3,13 @@ package workspace
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -164,4 +169,110 @@ func (w *saver) saveOnce(ctx context.Context, s *source) (*repository, error) {
 	}
 	r.Seen = seen
 	return r, nil
+}
+
+// unreliable is how long the times of a changed file are unreliable. Another change within this duration may
+// leave them unchanged, because the coarsest clock of a file system has a resolution of two seconds.
+const unreliable = 2 * time.Second
+
+// unreliableFor returns the constant unreliable or, in tests, its replacement.
+func (g *Git) unreliableFor() time.Duration {
+	return cmp.Or(g.unreliable, unreliable)
+}
+
+// fingerprint returns a hash of everything that the save of a repository depends on: refs, status, and the
+// times and sizes of changed files. If a file changed so recently that another change could go unnoticed,
+// it returns "".
+func (w *saver) fingerprint(s *source, at *refs) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d %q %q %v %q %q\n", schema, s.top, w.Base, s.main, at.raw, s.notes)
+	since := time.Now().Add(-w.unreliable)
+	for _, wt := range s.trees {
+		fmt.Fprintf(h, "%q %q %q\n", wt.Dir, wt.Operation, wt.raw)
+		for path, info := range wt.changed() {
+			if info == nil {
+				fmt.Fprintf(h, "%q gone\n", path)
+				continue
+			}
+			is := stampOf(info)
+			if is.isAfter(since) {
+				return ""
+			}
+			fmt.Fprintf(h, "%q %v\n", path, is)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// reuse links the bundle of a repository from the last save into this save and returns its entry for the
+// index. It returns nil if the repository has changed since then, or if the bundle can't be reused.
+func (w *saver) reuse(s *source, seen string) *repository {
+	i := slices.IndexFunc(w.last.Repositories, func(r repository) bool {
+		return seen != "" && r.Seen == seen && r.Trees[0].Dir == s.top
+	})
+	if i < 0 {
+		return nil
+	}
+	r := w.last.Repositories[i]
+	from := filepath.Join(w.Last, r.Bundle)
+	info, err := os.Lstat(from)
+	if err != nil || !info.Mode().IsRegular() || info.Size() != r.Size || w.used+r.Size > w.limit {
+		return nil
+	}
+	r.Bundle = w.bundle
+	if os.Link(from, filepath.Join(w.To, r.Bundle)) != nil {
+		return nil
+	}
+	return &r
+}
+
+// stamps is a cache of the object ids of files that a repository already contains. With it, unchanged
+// files need not be read again.
+type stamps struct {
+	since time.Time // files that changed later are not added, because they may change again without a visible difference
+	known map[string]stamped
+}
+
+// newStamps returns a cache that contains the entries of an earlier cache.
+func newStamps(had map[string]stamped, since time.Time) *stamps {
+	s := &stamps{since, map[string]stamped{}}
+	maps.Copy(s.known, had)
+	return s
+}
+
+// stamped is the object id of a file, and the metadata that the file had when its id was computed.
+type stamped struct {
+	id              string
+	mode            os.FileMode
+	size            int64
+	modified, since int64 // in nanoseconds; since is the result of changeTime
+}
+
+// stampOf returns the metadata of a file, without an object id.
+func stampOf(info os.FileInfo) stamped {
+	return stamped{mode: info.Mode(), size: info.Size(), modified: info.ModTime().UnixNano(), since: changeTime(info)}
+}
+
+// isAfter reports whether a file changed after a time.
+func (s stamped) isAfter(t time.Time) bool { return max(s.modified, s.since) > t.UnixNano() }
+
+// id returns the cached object id of a file. If the file's metadata has changed, it returns "".
+func (s *stamps) id(path string, info os.FileInfo) string {
+	was, is := s.known[path], stampOf(info)
+	is.id = was.id
+	if was != is {
+		return ""
+	}
+	return was.id
+}
+
+// add adds the object id of a file that was read. It doesn't add a file that could change again without a
+// visible difference.
+func (s *stamps) add(path string, info os.FileInfo, h hash.Hash) {
+	is := stampOf(info)
+	if is.isAfter(s.since) {
+		return
+	}
+	is.id = hex.EncodeToString(h.Sum(nil))
+	s.known[path] = is
 }

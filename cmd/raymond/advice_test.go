@@ -39,26 +39,12 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"","stop_re
 // error asks for, the command in the error must complete the run. Otherwise, a resume must stop for the
 // same reason again.
 func TestAdviceHelps(t *testing.T) {
-	for name, c := range adviceCases() {
-		t.Run(name, c.run)
-	}
-}
-
-// advice is a test case: a run that stops, the expected advice, and what the user does.
-type advice struct {
-	files, no, flags string
-	says             string // the expected advice, with the command that the test runs
-	cure             string // what the user does: files to write, or a variable to set
-	isEnough         bool   // a resume completes the run even without the cure
-}
-
-func adviceCases() map[string]advice {
 	const (
 		key  = "ANTHROPIC_API_KEY=sk-ant-of-a-test"
 		talk = "-- wf/START.md --\nanswer: <goto>A.md</goto>\n-- wf/A.md --\nanswer: <result>x</result>\n"
 		ask  = "-- wf/START.md --\nanswer: <result>x</result>\n"
 	)
-	return map[string]advice{
+	for name, c := range map[string]advice{
 		"attempts": {"-- wf/START.md --\n---\ndone_when: test -e done\nmax_attempts: 1\n---\nanswer: <result>x</result>\n", "", "", "to try again: raymond resume w", "-- done --\n", false},
 		"attempts, then suspended": {"-- wf/START.md --\n---\ndone_when: test -e done\nmax_attempts: 1\non_exhausted: suspend\n---\nanswer: <result>x</result>\n", "", "",
 			"to resume: raymond resume w", "-- done --\n", false},
@@ -82,7 +68,17 @@ func adviceCases() map[string]advice {
 		"costs that nobody knows": {"-- wf/START.md --\nfree\nanswer: <goto>A.md</goto>\n-- wf/A.md --\nfree\nanswer: <goto>B.md</goto>\n-- wf/B.md --\nfree\nanswer: <goto>C.md</goto>\n-- wf/C.md --\nfree\nanswer: <result>x</result>\n", "", "", "to try again: raymond resume w --budget 0", "", true},
 		"a question":              {"-- wf/START.sh --\necho '<ask next=\"A.sh\" choices=\"yes, no\">Well?</ask>'\n-- wf/A.sh --\necho '<result>x</result>'\n", "", "", "to answer: raymond resume w --answer yes (or no)", "", false},
 		"a job":                   {"-- wf/START.sh --\necho '<goto>A.sh</goto>'\n-- wf/A.sh --\n# raymond: job=publish\necho '<result>x</result>'\n", "", "--job main", "to run the states that wait for a job: raymond resume w --job publish", "", true},
+	} {
+		t.Run(name, c.run)
 	}
+}
+
+// advice is a test case: a run that stops, the expected advice, and what the user does.
+type advice struct {
+	files, no, flags string
+	says             string // the expected advice, with the command that the test runs
+	cure             string // what the user does: files to write, or a variable to set
+	isEnough         bool   // a resume completes the run even without the cure
 }
 
 // run starts the run, follows the advice in its error, and checks that the run is completed then.

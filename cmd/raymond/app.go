@@ -83,11 +83,11 @@ func (a *App) commands() *cobra.Command {
 	run := &cobra.Command{Use: "run PATH", Short: "start a workflow from a directory, a zip archive or one state file"}
 	a.addRun(run)
 	root.AddCommand(run, a.resumeCommand(), a.rerunCommand(), a.listCommand(), a.statusCommand(), a.historyCommand(), a.reportCommand(), a.lintCommand(), a.diagramCommand(), a.simulateCommand(),
-		a.keygenCommand(), a.initCommand(), a.cageCommand(), a.actionPostCommand(),
-		a.actionCommand(func(t action.Tool) int {
-			return (&App{Args: t.Args, Environ: t.Environ, Stdout: t.Stdout, Stderr: t.Stderr}).Main()
-		}))
-	root.AddCommand(&cobra.Command{Use: "environment", Short: "list the environment variables", Long: columns(variables())}, exitCodesTopic())
+		a.keygenCommand(), a.initCommand(), a.cageCommand(),
+		a.actionCommand("action", "run a workflow as a step of a job (for action.yml)", action.Run),
+		// The post phase runs at the end of the job, whether or not the main phase succeeded.
+		a.actionCommand("action-post", "store what an interrupted step has not stored (for action.yml)", action.Post))
+	root.AddCommand(topics()...)
 	root.SetFlagErrorFunc(a.flagProblem)
 	return root
 }

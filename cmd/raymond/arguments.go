@@ -16,7 +16,12 @@ func checkArguments(cmd *cobra.Command) {
 		checkArguments(c)
 		switch check := c.Args; {
 		case c.HasSubCommands() && !c.Runnable():
-			c.Args, c.RunE = cobra.ArbitraryArgs, onlySubcommands
+			c.Args, c.RunE = cobra.ArbitraryArgs, func(c *cobra.Command, args []string) error {
+				if len(args) == 0 {
+					return c.Help()
+				}
+				return unknownCommand(c, args[0])
+			}
 		case c.Name() == "help":
 			c.Args = knownCommand
 		case check != nil:
@@ -29,15 +34,6 @@ func checkArguments(cmd *cobra.Command) {
 			}
 		}
 	}
-}
-
-// onlySubcommands runs a command that does nothing itself but has subcommands. Without arguments it
-// prints the help; otherwise it returns an error of class usage.
-func onlySubcommands(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return cmd.Help()
-	}
-	return unknownCommand(cmd, args[0])
 }
 
 // knownCommand returns an error of class usage if the arguments of the help command name no command.

@@ -3,15 +3,15 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 )
@@ -31,17 +31,26 @@ if [ "$n" -lt %d ]; then echo "<fork next=\"START.sh\" item=\"$n\">%s</fork>"; e
 `, n, worker)
 }
 
-// do measures a command that runs in the directory dir of the job. It removes the state of earlier runs before.
+// do measures a command that runs in the directory dir of the job. Before that, it writes the job's files and removes
+// the state of earlier runs. The benchmark fails if the command fails.
 func (j job) do(b *testing.B, dir string, command ...string) used {
 	b.Helper()
 	assert.NilError(b, os.RemoveAll(filepath.Join(dir, ".raymond")))
-	write(b, dir, j.files, "count")
+	for name, text := range j.files {
+		path := filepath.Join(dir, name)
+		assert.NilError(b, os.MkdirAll(filepath.Dir(path), 0o755))
+		assert.NilError(b, os.WriteFile(path, []byte(text), 0o755))
+	}
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir, cmd.Env = dir, os.Environ()
 	for _, e := range j.env {
 		cmd.Env = append(cmd.Env, strings.ReplaceAll(e, "$DIR", dir))
 	}
-	return measure(b, cmd)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	began := time.Now()
+	assert.NilError(b, cmd.Run(), "%q:\n%s", cmd.Args, &stderr)
+	return used{time.Since(began), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 }
 
 // raymond measures a run of the job by the raymond at path.
@@ -54,7 +63,6 @@ func (j job) raymond(b *testing.B, path, dir string) used {
 // is given, it also compares raymond with that version.
 func compare(b *testing.B, name string, j job, command ...string) {
 	dir := b.TempDir()
-	write(b, dir, j.files, slices.Collect(maps.Keys(j.files))...)
 	ours := func() used { return j.raymond(b, program(b), dir) }
 	b.Run(name, func(b *testing.B) {
 		inTurn(b, ours, func() used { return j.do(b, dir, command...) })
@@ -66,20 +74,6 @@ func compare(b *testing.B, name string, j job, command ...string) {
 		}
 		inTurn(b, ours, func() used { return j.raymond(b, earlier, dir) })
 	})
-}
-
-// write writes the named files to dir. Names that are not in files are skipped.
-func write(b *testing.B, dir string, files map[string]string, names ...string) {
-	b.Helper()
-	for _, name := range names {
-		text, ok := files[name]
-		if !ok {
-			continue
-		}
-		path := filepath.Join(dir, name)
-		assert.NilError(b, os.MkdirAll(filepath.Dir(path), 0o755))
-		assert.NilError(b, os.WriteFile(path, []byte(text), 0o755))
-	}
 }
 
 // BenchmarkStartUp measures a workflow that consists of one script, from the start of the program to its
@@ -147,7 +141,7 @@ print('{"type":"result","subtype":"success","is_error":false,"result":"<result>d
 const noteMemory = "grep VmHWM /proc/$PPID/status >peak\n"
 
 // BenchmarkForks measures a thousand workers, each of which executes one script state. They are forked either
-// all together by one state, or one by one by a dispatcher.
+// all together by one state, or one by one by a dispatcher. It also measures raymond's peak memory use.
 func BenchmarkForks(b *testing.B) {
 	worker := "echo \"<result>done $RAYMOND_VAR_ITEM</result>\"\n[ \"$RAYMOND_VAR_ITEM\" -lt 990 ] || " + noteMemory
 	for name, files := range map[string]map[string]string{
@@ -157,25 +151,20 @@ func BenchmarkForks(b *testing.B) {
 		},
 		"one-by-one": {"wf/START.sh": dispatcher(1000, "WORK.sh"), "wf/WORK.sh": worker, "count": "0\n"},
 	} {
-		b.Run(name, func(b *testing.B) { forks(b, job{files: files, args: []string{"--max-agents", "2000"}}) })
+		b.Run(name, func(b *testing.B) {
+			dir, j, s := b.TempDir(), job{files: files, args: []string{"--max-agents", "2000"}}, series{}
+			for b.Loop() {
+				u := j.raymond(b, program(b), dir)
+				data, err := os.ReadFile(filepath.Join(dir, "peak"))
+				assert.NilError(b, err)
+				kib, err := strconv.ParseFloat(strings.Fields(string(data))[1], 64)
+				assert.NilError(b, err)
+				s.add("peak-MiB", kib/1024)
+				s.addTimes("", u.wall, u.cpu)
+			}
+			s.report(b)
+		})
 	}
-}
-
-// forks measures the time and the peak memory that raymond needs for a job.
-func forks(b *testing.B, j job) {
-	dir := b.TempDir()
-	write(b, dir, j.files, slices.Collect(maps.Keys(j.files))...)
-	s := series{}
-	for b.Loop() {
-		u := j.raymond(b, program(b), dir)
-		data, err := os.ReadFile(filepath.Join(dir, "peak"))
-		assert.NilError(b, err)
-		kib, err := strconv.ParseFloat(strings.Fields(string(data))[1], 64)
-		assert.NilError(b, err)
-		s.add("peak-MiB", kib/1024)
-		s.addTimes("", u.wall, u.cpu)
-	}
-	s.report(b)
 }
 
 // BenchmarkCagedStates measures how much longer a script state takes in a cage, with a loop of 100 states.
@@ -183,9 +172,7 @@ func BenchmarkCagedStates(b *testing.B) {
 	j := job{files: map[string]string{"wf/START.sh": `n=${RAYMOND_RESULT:-0}
 if [ "$n" -ge 100 ]; then echo "<result>$n</result>"; else echo "<goto input=\"$((n+1))\">START.sh</goto>"; fi
 `}}
-	dir := b.TempDir()
-	write(b, dir, j.files, "wf/START.sh")
-	s := series{}
+	dir, s := b.TempDir(), series{}
 	for b.Loop() {
 		free := j.raymond(b, program(b), dir)
 		caged := job{files: j.files, args: []string{"--cage", "on"}}.raymond(b, program(b), dir)

@@ -64,9 +64,15 @@ func (a *App) cage(o *options.Options, argv []string) error {
 		return err
 	}
 	defer cages.Close()
-	inside := exec.Cmd{Env: append(slices.Clone(a.Environ), cages.Env()...)}
-	run := cage.Command{Path: path, Args: argv, Env: inside.Environ()} // if a variable is set twice, the later value is used
-	code, err := superviseIn(cages.Agent(dir), run)
+	cmd := exec.Cmd{Path: path, Args: argv, Env: append(slices.Clone(a.Environ), cages.Env()...), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	code := 0
+	if box := cages.Agent(dir); box != nil {
+		code, err = box.Supervise(cage.Command{Path: path, Args: argv, Env: cmd.Environ()}) // if a variable is set twice, the later value is used
+	} else if err = cmd.Run(); err != nil {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			code, err = exit.ExitCode(), nil
+		}
+	}
 	if err != nil {
 		return problem.OfMachine(argv[0], err)
 	}
@@ -74,18 +80,4 @@ func (a *App) cage(o *options.Options, argv []string) error {
 		return &problem.Problem{Class: problem.ClassRunFailed, Where: argv[0], What: "ended with " + strconv.Itoa(code), Code: code, IsReported: true}
 	}
 	return nil
-}
-
-// superviseIn runs a command in a cage, or directly if box is nil.
-func superviseIn(box *cage.Cage, run cage.Command) (int, error) {
-	if box != nil {
-		return box.Supervise(run)
-	}
-	cmd := exec.Cmd{Path: run.Path, Args: run.Args, Env: run.Env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return exit.ExitCode(), nil
-	}
-	return 0, err
 }

@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -35,7 +35,15 @@ func (a *App) drive(u session.Setup, given []runner.QuestionUpdate) (err error) 
 	u.Config.Redact, u.Stops = secrets.NewRedactor(a.Environ).Text, session.Listen(session.StopOptions{})
 	u.Stdout, u.Stderr, u.TraceEnviron, u.Version = a.Stdout, a.Stderr, a.Environ, shownVersion()
 	shown := a.consoleOptions(o, u.Run.WorkflowID)
-	people := &screenPrompter{TerminalPrompter: ask.NewTerminalPrompter(given, a.terminal(shown.Terminal, u.Config.Redact)), isShared: shown.Terminal}
+	var terminal *ask.Terminal // nil if no user can type
+	if a.Stdin != nil && ask.IsInteractive(a.Stdin) {
+		var out io.Writer = a.Stdin // if stderr is not a terminal, questions are written to the terminal of stdin
+		if shown.Terminal {
+			out = a.Stderr
+		}
+		terminal = ask.NewTerminal(a.Stdin, out, u.Config.Redact)
+	}
+	people := &screenPrompter{TerminalPrompter: ask.NewTerminalPrompter(given, terminal), isShared: shown.Terminal}
 	defer people.Close()
 	u.Config.Prompter = people
 	if o.Workspace == options.WorkspaceGit {
@@ -97,7 +105,7 @@ func copyConversations(to *clis.Config, run *state.Run, dir string) error {
 	from := *to
 	var errs []error
 	for _, from.Folder = range []string{"", session.CLIDir(dir)} {
-		errs = append(errs, checkpoints.BringTalks(clis.New(from), clis.New(*to), run))
+		errs = append(errs, session.CopyConversations(clis.New(from), clis.New(*to), run))
 	}
 	return problem.OfMachine("conversations", errors.Join(errs...))
 }
@@ -161,18 +169,6 @@ func (p *screenPrompter) UpdateQuestions(run *state.Run) {
 		_ = p.console.SetLive(!asks) // an error occurs again at the next write to the screen, which reports it
 	}
 	p.TerminalPrompter.UpdateQuestions(run)
-}
-
-// terminal returns the terminal for questions. It returns nil if no user can type. hasScreen is true if
-// stderr is a terminal; otherwise questions are written to the terminal of stdin.
-func (a *App) terminal(hasScreen bool, hide func(string) string) *ask.Terminal {
-	switch {
-	case a.Stdin == nil || !ask.IsInteractive(a.Stdin):
-		return nil
-	case hasScreen:
-		return ask.NewTerminal(a.Stdin, a.Stderr, hide)
-	}
-	return ask.NewTerminal(a.Stdin, a.Stdin, hide)
 }
 
 // newCages creates the cages of a run at a shell, and copies the run's conversations to where its agent

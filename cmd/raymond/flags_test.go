@@ -31,24 +31,18 @@ func usageErrors(t *testing.T, flag string, args ...string) []string {
 	return about
 }
 
-var (
-	counts    = []string{"max-iterations", "max-parallel", "max-agents", "max-depth", "max-retries", "max-reminders"}
-	durations = []string{"timeout", "idle-timeout", "deadline", "grace", "hold"}
-	// nonsense lists values that are neither numbers nor durations.
-	nonsense = []string{
+// TestNumbersAreReadStrictly checks that invalid values are rejected with one usage error that names the
+// flag and the value. Valid values cause no error about their flag; the only error is the missing PATH.
+func TestNumbersAreReadStrictly(t *testing.T) {
+	nonsense := []string{ // neither numbers nor durations
 		"", " ", "NaN", "nan", "Inf", "+Inf", "-Inf", "infinity", "-1", "-0", "+1", "1e400", "-1e400", "010", "00", "0x10",
 		"0b1", "0o7", "1_000", "1,5", " 5", "5 ", "5\n", "٣", "1.", ".5", "1.5.2", "$5", "5USD", "abc", "null", "true", "1e-400",
 	}
-)
-
-// TestNumbersAreReadStrictly checks that invalid values are rejected with one usage error that names the
-// flag and the value.
-func TestNumbersAreReadStrictly(t *testing.T) {
 	refused := map[string][]string{"budget": append([]string{"1e3", "1E3", "1000000000.1", "99999999999999999999"}, nonsense...)}
-	for _, flag := range counts {
+	for _, flag := range []string{"max-iterations", "max-parallel", "max-agents", "max-depth", "max-retries", "max-reminders"} {
 		refused[flag] = append([]string{"6.5", "1e3", "1.0", "1000000001", "9223372036854775808", "99999999999999999999"}, nonsense...)
 	}
-	for _, flag := range durations {
+	for _, flag := range []string{"timeout", "idle-timeout", "deadline", "grace", "hold"} {
 		refused[flag] = append([]string{"5", "1", "6.5", "-5s", "+5s", "5 s", "5S", "1d", "1w", "10000000h", "s", "5s5", "NaNs"}, nonsense...)
 	}
 	for _, flag := range []string{"max-parallel", "max-agents", "max-depth"} {
@@ -61,11 +55,6 @@ func TestNumbersAreReadStrictly(t *testing.T) {
 			assert.Check(t, is.Contains(got[0], text.Escape(`"`+strings.ReplaceAll(v, "\n", `\n`)+`"`)), "--%s=%q", flag, v)
 		}
 	}
-}
-
-// TestValidNumbersAreAccepted checks that valid values cause no error about their flag. The only error is
-// the missing PATH.
-func TestValidNumbersAreAccepted(t *testing.T) {
 	for _, arg := range []string{"--budget=0", "--budget=0.000000001", "--max-iterations=0", "--max-agents=1000000000", "--timeout=1h30m", "--grace=0", "--hold=1.5s"} {
 		flag, _, _ := strings.Cut(arg[2:], "=")
 		assert.Check(t, is.Len(usageErrors(t, flag, arg), 0), "%s: want it accepted", arg)

@@ -3,14 +3,10 @@
 package main
 
 import (
-	"bytes"
 	"os"
-	"os/exec"
 	"slices"
 	"testing"
 	"time"
-
-	"gotest.tools/v3/assert"
 )
 
 // Variables that .ci/bench sets to the paths of the raymond to measure, and of an earlier version of it.
@@ -31,16 +27,6 @@ func program(b *testing.B) string {
 
 // used is the time that a command and its child processes took.
 type used struct{ wall, cpu time.Duration }
-
-// measure runs a command and returns the time that it took. The benchmark fails if the command fails.
-func measure(b *testing.B, cmd *exec.Cmd) used {
-	b.Helper()
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	began := time.Now()
-	assert.NilError(b, cmd.Run(), "%q:\n%s", cmd.Args, &stderr)
-	return used{time.Since(began), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
-}
 
 // series collects the figures of a benchmark by unit. Its method report reports the medians.
 type series map[string][]float64

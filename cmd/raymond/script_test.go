@@ -69,16 +69,9 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("%q: got exit code %d, want %d", args[1:], got, want)
 	}
-	if args[1] == "raymond" && want != 0 {
-		checkErrorLines(ts, want)
+	if args[1] != "raymond" || want == 0 {
+		return
 	}
-}
-
-var errorLine = regexp.MustCompile(`^raymond: (run_failed|usage|over_limit|conflict|bad_state|workflow|runtime|suspended|cancelled): \S.*: .`)
-
-// checkErrorLines checks the form of the error lines that raymond wrote to stderr, and that their class
-// has the exit code.
-func checkErrorLines(ts *testscript.TestScript, code int) {
 	errorLines := 0
 	for line := range strings.Lines(ts.ReadFile("stderr")) {
 		if !strings.HasPrefix(line, "raymond: ") || strings.HasPrefix(line, "raymond: warning: ") || strings.HasPrefix(line, "raymond: note: ") {
@@ -89,14 +82,16 @@ func checkErrorLines(ts *testscript.TestScript, code int) {
 		if m == nil {
 			ts.Fatalf("error line: got %q, want raymond: CLASS: WHERE: WHAT; HINT", line)
 		}
-		if got := problem.ExitCodes[problem.Class(m[1])]; got != code {
-			ts.Fatalf("class %q goes with exit code %d, got %d", m[1], got, code)
+		if got := problem.ExitCodes[problem.Class(m[1])]; got != want {
+			ts.Fatalf("class %q goes with exit code %d, got %d", m[1], got, want)
 		}
 	}
 	if errorLines == 0 {
-		ts.Fatalf("exit code %d: got no error on stderr, want one", code)
+		ts.Fatalf("exit code %d: got no error on stderr, want one", want)
 	}
 }
+
+var errorLine = regexp.MustCompile(`^raymond: (run_failed|usage|over_limit|conflict|bad_state|workflow|runtime|suspended|cancelled): \S.*: .`)
 
 // cmdJSON implements "json FILE PATH": it prints the value at a path like agents[0].state. It prints
 // nothing if the value does not exist.
@@ -148,26 +143,22 @@ func cmdLog(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("%s: %q: %v", args[0], lines.Text(), err)
 		}
 		if len(args) == 1 || strings.Contains(types, " "+e["type"].(string)+" ") {
-			fmt.Fprintln(ts.Stdout(), eventLine(e))
+			// The line contains only the fields that are the same in every run.
+			line := fmt.Sprintf("%v %v", e["seq"], e["type"])
+			for _, name := range []string{"agent", "state"} {
+				if v, ok := e[name]; ok {
+					line += fmt.Sprintf(" %v", v)
+				}
+			}
+			for _, name := range loggedFields {
+				if v, ok := e[name]; ok {
+					text, _ := json.Marshal(v)
+					line += fmt.Sprintf(" %s=%s", name, strings.Trim(string(text), `"`))
+				}
+			}
+			fmt.Fprintln(ts.Stdout(), line)
 		}
 	}
-}
-
-// eventLine formats an event as one line: its number, its type, and the fields that are the same in every run.
-func eventLine(e map[string]any) string {
-	line := fmt.Sprintf("%v %v", e["seq"], e["type"])
-	for _, name := range []string{"agent", "state"} {
-		if v, ok := e[name]; ok {
-			line += fmt.Sprintf(" %v", v)
-		}
-	}
-	for _, name := range loggedFields {
-		if v, ok := e[name]; ok {
-			text, _ := json.Marshal(v)
-			line += fmt.Sprintf(" %s=%s", name, strings.Trim(string(text), `"`))
-		}
-	}
-	return line
 }
 
 // cmdMakeZip implements "makezip ARCHIVE ENTRY...": it writes a zip archive. An entry is NAME=FILE, or

@@ -39,7 +39,15 @@ func (a *App) simulateCommand() *cobra.Command {
 			if err := o.Check(); err != nil {
 				return err
 			}
-			return a.record(o.StateDir, record)
+			report, err := a.readReport(o.StateDir, record)
+			if err != nil {
+				return err
+			}
+			replies, lacking := simulate.Record(report)
+			for _, st := range lacking {
+				fmt.Fprintln(a.Stderr, "raymond: warning: "+text.Escape(st)+": the transcripts lack messages of this state; complete its replies by hand")
+			}
+			return replies.Write(a.Stdout)
 		}
 		if !o.IsGiven("replies") {
 			o.Reject(problem.Usage("--replies", "is missing", "name a replies file, or make one with --record"))
@@ -57,17 +65,4 @@ func (a *App) simulateCommand() *cobra.Command {
 		return a.simulate(o, args[0], replies)
 	}
 	return cmd
-}
-
-// record prints a replies file that is made from the files of an earlier run.
-func (a *App) record(stateDir, id string) error {
-	report, err := a.readReport(stateDir, id)
-	if err != nil {
-		return err
-	}
-	replies, lacking := simulate.Record(report)
-	for _, st := range lacking {
-		fmt.Fprintln(a.Stderr, "raymond: warning: "+text.Escape(st)+": the transcripts lack messages of this state; complete its replies by hand")
-	}
-	return replies.Write(a.Stdout)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/shell"
 	"github.com/raymond-action/raymond-action/runner/simulate"
@@ -29,9 +30,21 @@ func (a *App) simulate(o *options.Options, path, file string) error {
 		return err
 	}
 	defer s.Close()
-	replies, err := readReplies(file, s)
+	var replies *simulate.Replies
+	var problems []protocol.Problem
+	f, err := os.Open(file)
+	if err == nil {
+		replies, problems, err = simulate.Read(f)
+		defer f.Close()
+	}
 	if err != nil {
-		return errors.Join(s.StartError, err)
+		return errors.Join(s.StartError, problem.Usage("--replies", err.Error(), ""))
+	}
+	if len(problems) == 0 {
+		problems = replies.Check(s.Workflow)
+	}
+	if len(problems) > 0 {
+		return errors.Join(s.StartError, problem.OfWorkflow(file, problems))
 	}
 	if !o.IsGiven("input") && !o.IsGiven("input-file") {
 		o.Input = string(replies.Input)
@@ -59,24 +72,6 @@ func (a *App) simulate(o *options.Options, path, file string) error {
 	}
 	defer os.RemoveAll(dir)
 	return a.play(session.Setup{Options: o, Scope: s, Run: run, Dir: dir, Stdout: a.Stdout, Stderr: a.Stderr}, replies)
-}
-
-// readReplies reads a replies file for the workflow in s. Problems with its content are errors of class
-// workflow.
-func readReplies(path string, s *scope.Scope) (*simulate.Replies, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, problem.Usage("--replies", err.Error(), "")
-	}
-	defer f.Close()
-	r, problems, err := simulate.Read(f)
-	if err != nil {
-		return nil, problem.Usage("--replies", err.Error(), "")
-	}
-	if len(problems) == 0 {
-		problems = r.Check(s.Workflow)
-	}
-	return r, problem.OfWorkflow(path, problems)
 }
 
 // play drives a simulated run until it stops, and compares it with the expected run in replies.

@@ -16,14 +16,8 @@ import (
 // entry is one line of a help topic: a name and its meaning.
 type entry struct{ Name, Meaning string }
 
-// variables returns the environment variables that raymond reads, or sets for the processes that it starts.
-func variables() (list []entry) {
-	for _, c := range clis.Installable() {
-		list = append(list, entry{c.PathVariable(), "read: path of the " + c.Program() + ", unless --" + c.Abilities.Backend + " is given"})
-	}
-	return append(list, otherVariables...)
-}
-
+// otherVariables are the environment variables that raymond reads, or sets for the processes that it starts,
+// except the variables with the paths of agent CLIs.
 var otherVariables = []entry{
 	{Name: "NO_COLOR", Meaning: "read: if it is set, output has no colours"},
 	{Name: "RAYMOND_WORKFLOW_ID", Meaning: "set: id of the run"},
@@ -56,8 +50,12 @@ var otherVariables = []entry{
 	{Name: "RAYMOND_STATE_KEY", Meaning: "never passed on to agents and scripts"},
 }
 
-// exitCodesTopic returns the help topic about exit codes.
-func exitCodesTopic() *cobra.Command {
+// topics returns the help topics: environment variables and exit codes.
+func topics() []*cobra.Command {
+	var variables []entry
+	for _, c := range clis.Installable() {
+		variables = append(variables, entry{c.PathVariable(), "read: path of the " + c.Program() + ", unless --" + c.Abilities.Backend + " is given"})
+	}
 	rows := []entry{{Name: "0", Meaning: "completed"}}
 	byCode := func(a, b problem.Class) int { return problem.ExitCodes[a] - problem.ExitCodes[b] }
 	for _, c := range slices.SortedFunc(maps.Keys(problem.ExitCodes), byCode) {
@@ -67,7 +65,10 @@ func exitCodesTopic() *cobra.Command {
 		}
 		rows = append(rows, entry{Name: code, Meaning: fmt.Sprintf("%s: %s", c, problem.Meanings[c])})
 	}
-	return &cobra.Command{Use: "exit-codes", Short: "list the exit codes and the classes of errors", Long: columns(rows)}
+	return []*cobra.Command{
+		{Use: "environment", Short: "list the environment variables", Long: columns(append(variables, otherVariables...))},
+		{Use: "exit-codes", Short: "list the exit codes and the classes of errors", Long: columns(rows)},
+	}
 }
 
 func columns(rows []entry) string {

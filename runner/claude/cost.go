@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strings"
@@ -8,8 +9,11 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -35,15 +39,6 @@ type costs struct {
 	// shares is the sum of the shares in all result records. A share is the usage since the previous record.
 	shares     shares
 	lacksShare bool // a result record contains no valid share
-}
-
-// add adds a result record.
-func (c *costs) add(r *result) {
-	if c.last == nil {
-		c.shares = shares{}
-	}
-	c.last = r
-	c.lacksShare = !c.shares.add(r.Share) || c.lacksShare
 }
 
 // total returns the cost of the process, including usage that the CLI did not report.
@@ -85,7 +80,7 @@ func (c *costs) counted() []keyproxy.Sum {
 	if list := c.proxy.Used(); len(list) > 0 {
 		return list
 	}
-	return c.meter.counted()
+	return c.meter.sums.With(maps.Values(c.meter.open))
 }
 
 // reported returns the cost that the process's result records report for all its turns. If the records
@@ -179,4 +174,53 @@ func byModel(raw jsontext.Value) []state.ModelCost {
 	s := shares{}
 	s.add(raw)
 	return s.list()
+}
+
+// priorCount finds the counts that the CLI had stored for a session before a process resumed or branched
+// the session. The zero value is for a new session, whose counts are zero.
+type priorCount struct {
+	path  string             // path of the transcript; "" if there is none
+	size  int64              // size of the transcript when the process began; the process may extend it
+	known state.RunningTotal // the counts that the state file contains
+}
+
+// priorCount returns the counts with which the process of an order begins.
+func (b *Backend) priorCount(o runner.Order) priorCount {
+	session := o.Prompt.SessionID
+	switch o.Prompt.Session {
+	case state.Branch:
+		session = o.Prompt.From
+	case state.Resume:
+	default:
+		return priorCount{}
+	}
+	p := priorCount{known: o.Prompt.Reached}
+	p.path, _, _ = transcriptsOf(b.Env).Path(session, o.Dir)
+	p.size, _ = transcripts.Size(p.path)
+	return p
+}
+
+// read returns the newest counts in the transcript. They take precedence over the known counts, because they
+// include the usage of processes that were killed, and because they are cut back together with the
+// conversation. If the transcript is very long, only its end is read. If that part contains no counts, read
+// returns the known counts.
+func (p priorCount) read() state.RunningTotal {
+	last := p.known
+	_ = transcripts.Read(p.path, max(0, p.size-transcripts.MaxRead), p.size, func(_ int64, line []byte, truncated bool) error {
+		if truncated || !bytes.Contains(line, []byte(`"cost-state"`)) || typeOf(line) != "cost-state" {
+			return nil
+		}
+		var c struct {
+			TotalCost  jsontext.Value `json:"totalCostUSD"`
+			ModelUsage jsontext.Value `json:"modelUsage"`
+		}
+		if json.Unmarshal(line, &c, jsonstrict.Loose) != nil {
+			return nil
+		}
+		if usd, ok := program.ParseDollars(c.TotalCost); ok {
+			last = state.RunningTotal{USD: usd, Models: byModel(c.ModelUsage)}
+		}
+		return nil
+	})
+	return last // the known counts if the transcript can't be read
 }

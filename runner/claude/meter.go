@@ -1,8 +1,6 @@
 package claude
 
 import (
-	"maps"
-
 	"github.com/go-json-experiment/json"
 
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
@@ -59,30 +57,19 @@ func (m *meter) addBlock(parent string, msg answer) bool {
 	return true
 }
 
-// begin makes msg the newest message of a thread.
+// begin makes msg the newest message of a thread, and adds the thread's previous message to the sums. For a
+// new thread beyond mostThreads, it first adds the messages of all other threads to the sums.
 func (m *meter) begin(parent string, msg *keyproxy.Message) {
 	if m.open == nil {
 		m.open = map[string]*keyproxy.Message{}
 	}
-	if _, known := m.open[parent]; known || len(m.open) >= mostThreads {
-		m.close(parent)
+	if last := m.open[parent]; last != nil {
+		m.sums = m.sums.Add(last)
+	} else if len(m.open) >= mostThreads {
+		for _, last := range m.open {
+			m.sums = m.sums.Add(last)
+		}
+		clear(m.open)
 	}
 	m.open[parent], m.last = msg, msg
 }
-
-// close adds the newest message of a thread to the sums. If the thread is unknown, it adds the newest
-// messages of all threads.
-func (m *meter) close(parent string) {
-	if msg := m.open[parent]; msg != nil {
-		m.sums = m.sums.Add(msg)
-		delete(m.open, parent)
-		return
-	}
-	for _, msg := range m.open {
-		m.sums = m.sums.Add(msg)
-	}
-	clear(m.open)
-}
-
-// counted returns the counts so far, sorted by the names of the models.
-func (m *meter) counted() []keyproxy.Sum { return m.sums.With(maps.Values(m.open)) }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -38,13 +40,26 @@ func newStream(o runner.Order, report func(runner.Progress)) *stream {
 // line processes one line. It returns false if the line is not a record.
 func (s *stream) line(line []byte) bool {
 	var r record
-	if r.decode(line) != nil || r.Type == "" {
+	if json.Unmarshal(line, &r, lenient) != nil || r.Type == "" {
 		return false
 	}
-	if r.Type == "stream_event" {
+	switch r.Type {
+	case "stream_event":
 		s.piece(line)
+	case "system":
+		s.system(&r)
+	case "assistant":
+		s.StopGrace()
+		s.assistant(&r)
+	case "user":
+		s.StopGrace()
+		s.user(&r)
+	case "rate_limit_event":
+		s.api.limited, s.api.reset = r.RateLimit.Status == "rejected", program.ParseEpoch(r.RateLimit.ResetsAt)
+	case "result":
+		s.StartGrace()
+		s.result(&r)
 	}
-	s.take(&r)
 	return true
 }
 
@@ -85,24 +100,6 @@ func (s *stream) long(head []byte, fail *runner.Failure) bool {
 		s.Fail(fail)
 	}
 	return kind != ""
-}
-
-// take processes a record.
-func (s *stream) take(r *record) {
-	switch r.Type {
-	case "system":
-		s.system(r)
-	case "assistant":
-		s.StopGrace()
-		s.assistant(r)
-	case "user":
-		s.StopGrace()
-		s.user(r)
-	case "rate_limit_event":
-		s.api.setLimit(r.RateLimit)
-	case "result":
-		s.result(r)
-	}
 }
 
 // system processes a record of type "system".
@@ -206,10 +203,13 @@ func (s *stream) user(r *record) {
 
 // result processes a result record.
 func (s *stream) result(r *record) {
-	s.StartGrace()
 	last := &r.result
 	last.Subtype, last.hasText = r.Subtype, s.text.Len() > 0
-	s.costs.add(last)
+	if s.costs.last == nil {
+		s.costs.shares = shares{}
+	}
+	s.costs.last = last
+	s.costs.lacksShare = !s.costs.shares.add(last.Share) || s.costs.lacksShare
 	if last.isComplete() {
 		s.checkSession(r.SessionID)
 		text := s.text.String()

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -171,5 +172,144 @@ func TestUnusableToolsFailTheInvocation(t *testing.T) {
 		s.Stream.Flush()
 		_, f := s.Answer(proc.Exit{})
 		assert.Check(t, (f != nil) == (want != "") && (f == nil || f.Class == runner.Machine && strings.Contains(f.Message, want)), "%s: got %v, want %q", said, f, want)
+	}
+}
+
+// TestErrorClasses checks the classes of errors: which are retried, which are waited for, and which end
+// the agent. It covers errors that the recorded streams don't contain. The texts come from the CLI or,
+// if it could not reach the API, from the key proxy.
+func TestErrorClasses(t *testing.T) {
+	for _, c := range []struct {
+		status     string
+		kind, text string
+		want       runner.Class
+	}{
+		{"503", "", "", runner.Service},
+		{"null", "overloaded", "API Error: Repeated 529 Overloaded errors.", runner.Service},
+		{"null", "server_error", "API Error: Unable to connect to API (ConnectionRefused)", runner.Service},
+		{"502", "server_error", "API Error: 502 reach the API at api.anthropic.com: dial tcp 1.2.3.4:443: connect: connection refused", runner.Service},
+		{"502", "server_error", "API Error: 502 reach the API at x: dial tcp: lookup x: no such host", runner.Transient},
+		{"null", "unknown", "API Error: Can't reach the API server — check your internet or DNS (ENOTFOUND)", runner.Transient},
+		{"null", "unknown", "something else", runner.Transient},
+		{"409", "", "API Error: 409 conflict", runner.Transient},
+		{"400", "invalid_request", "API Error: 400 bad", runner.Fatal},
+		{"429", "rate_limit", "API Error: Extra usage is required for long context requests.", runner.Fatal},
+	} {
+		_, f := answerOf(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, start, `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected"}}`,
+			fmt.Sprintf(`{"type":"assistant","error":%q,"message":{"model":"<synthetic>","content":[]}}`, c.kind),
+			fmt.Sprintf(`{"type":"result","subtype":"success","is_error":true,"api_error_status":%s,"result":%q,"total_cost_usd":0}`, c.status, c.text))
+		assert.Check(t, f != nil && f.Class == c.want, "status %s, %q, %q: got %v, want class %s", c.status, c.kind, c.text, f, c.want)
+	}
+}
+
+// TestRefusalsAreExplained checks that a denied tool call is reported with the CLI's own reason, but
+// without secrets. Newer versions print the reason as a record, older ones as the tool's result. If a
+// rule is missing, plain rules must be suggested.
+func TestRefusalsAreExplained(t *testing.T) {
+	o := runner.Order{
+		Dir: "/w",
+		Hide: func(s string) string {
+			return strings.ReplaceAll(s, "hunter2", "***")
+		},
+		Prompt: runner.PromptOrder{SessionID: chosen, Permissions: runner.Permissions{AllowedTools: []string{"Bash(npm ci:*)"}}},
+	}
+	a, f := answerOf(o, start,
+		`{"type":"system","subtype":"permission_denied","tool_name":"Bash","tool_use_id":"t1","message":"This command requires approval"}`,
+		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t2","is_error":true,"content":"This Bash command contains multiple operations. `+
+			`The following parts require approval: npm ci, npm test"},{"type":"tool_result","tool_use_id":"t9","is_error":true,"content":[{"type":"text","text":"no such file"}]}]}}`,
+		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t3","is_error":true,"content":[{"type":"text","text":"cd in '/' was blocked."}]}]}}`,
+		hello, strings.TrimSuffix(goodbye, "}")+`,"permission_denials":[`+
+			`{"tool_name":"Bash","tool_use_id":"t1","tool_input":{"command":"make -C sub"}},`+
+			`{"tool_name":"Bash","tool_use_id":"t2","tool_input":{"command":"npm ci && npm test"}},`+
+			`{"tool_name":"Bash","tool_use_id":"t3","tool_input":{"command":"cd / && ls"}},`+
+			`{"tool_name":"Bash","tool_use_id":"t4","tool_input":{"command":"login hunter2"}}]}`)
+	assert.Assert(t, is.Nil(f))
+	want := []runner.Refusal{
+		{Use: "Bash(make -C sub)", Reason: "This command requires approval", Allow: []string{"Bash(make:*)"}},
+		{Use: "Bash(npm ci && npm test)", Reason: "This Bash command contains multiple operations. The following parts require approval: npm ci, npm test",
+			Allow: []string{"Bash(npm test:*)"}},
+		{Use: "Bash(cd / && ls)", Reason: "cd in '/' was blocked."},
+		{Use: "Bash(login ***)"},
+	}
+	assert.Check(t, is.DeepEqual(a.Refusals, want), "refusals")
+}
+
+// reported writes lines to a stream in chunks of size bytes and returns the progress reports.
+func reported(o runner.Order, size int, lines ...string) []runner.Progress {
+	var all []runner.Progress
+	s := newStream(o, func(p runner.Progress) {
+		if p.Metered == nil {
+			all = append(all, p)
+		}
+	})
+	for piece := range slices.Chunk([]byte(strings.Join(lines, "\n")), size) {
+		s.Write(piece)
+	}
+	s.Flush()
+	return all
+}
+
+// usesBash returns a message record with a call of the tool Bash.
+func usesBash(id, command string) string {
+	return fmt.Sprintf(`{"type":"assistant","message":{"content":[{"type":"tool_use","id":%s,"name":"Bash","input":{"command":%q}}]}}`, id, command)
+}
+
+// resultOf returns a record with the result of a tool call.
+func resultOf(id string) string {
+	return fmt.Sprintf(`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":%s}]}}`, id)
+}
+
+// TestRunningToolsAreReported checks that a tool is shown as running from its start to its result. It
+// includes several tools that run at the same time, and tools of subagents.
+func TestRunningToolsAreReported(t *testing.T) {
+	sub := strings.Replace(resultOf(`"c"`), `{"type":"user",`, `{"type":"user","parent_tool_use_id":"p",`, 1)
+	got := reported(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Verbosity: runner.VerbosityBounded}, 7,
+		start, hello, usesBash(`"a"`, "make"), usesBash(`"b"`, "ls"), resultOf(`"a"`), usesBash(`"c"`, "cat"), resultOf(`"x"`), resultOf(`"b"`), sub,
+		`{"type":"system","subtype":"api_retry","error_status":529,"error":"overloaded","attempt":2}`, goodbye)
+	want := []runner.Progress{
+		{Activity: "waiting for the model"},
+		{Text: "hello", Activity: "waiting for the model"},
+		{Text: "Bash(make)", Activity: "running Bash(make)"},
+		{Text: "Bash(ls)", Activity: "running Bash(make) and 1 more"},
+		{Activity: "running Bash(ls)"},
+		{Text: "Bash(cat)", Activity: "running Bash(ls) and 1 more"},
+		{Activity: "running Bash(cat)"},
+		{Activity: "waiting for the model"},
+		{Text: "API error 529 (overloaded), attempt 2", Activity: "waiting to ask the API again"},
+	}
+	assert.Check(t, slices.Equal(got, want), "\n got %+v\nwant %+v", got, want)
+}
+
+// TestSecretsAreHiddenBeforeCutting checks that no reported text contains a part of a secret, wherever
+// lines are split and texts are truncated.
+func TestSecretsAreHiddenBeforeCutting(t *testing.T) {
+	const secret = "sk-ant-0123456789 abcdef  ghijkl"
+	o := runner.Order{
+		Verbosity: runner.VerbosityFull,
+		Hide: func(s string) string {
+			return strings.ReplaceAll(s, secret, "***")
+		},
+		Prompt: runner.PromptOrder{SessionID: chosen},
+	}
+	pad := func(n int) string { return strings.Repeat("x", n) }
+	for shift := range 40 {
+		lines := []string{
+			start, usesBash(`"a"`, pad(120-shift)+secret),
+			fmt.Sprintf(`{"type":"assistant","message":{"content":[{"type":"text","text":"%s %s"}]}}`, pad(2000-shift), secret),
+			fmt.Sprintf(`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Odd","input":{"%s":"%s"}}]}}`, pad(120-shift), secret),
+		}
+		for _, p := range reported(o, 11, lines...) {
+			for _, part := range []string{"sk-a", "0123", "abcd", "ghij"} {
+				assert.Assert(t, !strings.Contains(p.Text+p.Activity, part), "%d before the cut: got %q in %q", shift, part, p.Text+"|"+p.Activity)
+			}
+		}
+		denied := fmt.Sprintf(`{"type":"result","subtype":"success","total_cost_usd":0,"permission_denials":[{"tool_name":"Bash","tool_input":{"command":"%s%s"}}]}`,
+			pad(120-shift), secret)
+		quiet := o
+		quiet.Verbosity = runner.VerbosityNone
+		a, _ := answerOf(quiet, start, hello, denied)
+		assert.Assert(t, len(a.Refusals) == 1 && !strings.Contains(a.Refusals[0].Use, "sk-a"), "%d before the cut: refused: got %q, want it without a part of the secret", shift, a.Refusals)
+		_, f := answerOf(quiet, start, fmt.Sprintf(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["%s%s"]}`, pad(500-shift), secret))
+		assert.Assert(t, f != nil && !strings.Contains(f.Message, "sk-a") && strings.Contains(f.Message, "xxx"), "%d before the cut: got the failure %v, want it without a part of the secret", shift, f)
 	}
 }

@@ -69,7 +69,19 @@ func describe(got Result) string {
 	if a.CLIID != "" {
 		fmt.Fprintf(&b, "session of the CLI %q\n", a.CLIID)
 	}
-	describeCost(&b, a.Cost)
+	fmt.Fprintf(&b, "cost %s\n", CostText(a.Cost))
+	for _, u := range a.Cost.Usage {
+		fmt.Fprintf(&b, "  %s %s: in %d out %d write %d read %d\n", u.Model, u.CostUSD, u.Input, u.Output, u.CacheWrite, u.CacheRead)
+	}
+	for _, u := range a.Cost.Unreported {
+		fmt.Fprintf(&b, "  beyond that %s: in %d out %d write %d read %d\n", u.Model, u.Input, u.Output, u.CacheWrite, u.CacheRead)
+	}
+	if a.Cost.Silent {
+		b.WriteString("  nothing came from the model\n")
+	}
+	if r := a.Cost.RunningTotal; r.USD != 0 {
+		fmt.Fprintf(&b, "  reached %s\n", r.USD)
+	}
 	for _, r := range a.Refusals {
 		fmt.Fprintf(&b, "denied %s\n", r.Use)
 		if r.Reason != "" {
@@ -86,23 +98,6 @@ func describe(got Result) string {
 		fmt.Fprintf(&b, "%s %q tool %q %q subagent %q failed %v refused %v\n", m.From, m.Text, m.Tool, m.Input, m.Subagent, m.Failed, m.Refused)
 	}
 	return b.String()
-}
-
-// describeCost writes a cost as text.
-func describeCost(b *strings.Builder, c state.Cost) {
-	fmt.Fprintf(b, "cost %s\n", CostText(c))
-	for _, u := range c.Usage {
-		fmt.Fprintf(b, "  %s %s: in %d out %d write %d read %d\n", u.Model, u.CostUSD, u.Input, u.Output, u.CacheWrite, u.CacheRead)
-	}
-	for _, u := range c.Unreported {
-		fmt.Fprintf(b, "  beyond that %s: in %d out %d write %d read %d\n", u.Model, u.Input, u.Output, u.CacheWrite, u.CacheRead)
-	}
-	if c.Silent {
-		b.WriteString("  nothing came from the model\n")
-	}
-	if r := c.RunningTotal; r.USD != 0 {
-		fmt.Fprintf(b, "  reached %s\n", r.USD)
-	}
 }
 
 // CostText returns the kind and the amount of an invocation's cost as text.

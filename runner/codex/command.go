@@ -24,7 +24,13 @@ func (b *Backend) args(t turn, env []string, more ...string) []string {
 		args = append(args, "resume")
 	}
 	args = append(args, "--json", "--skip-git-repo-check")
-	for _, s := range slices.Concat(fixedSettings, providerSettings(env), b.distrustSettings(t.dir), t.may.settings(), more) {
+	var distrust []string // makes the CLI ignore configuration and instructions in its directory
+	if b.IsUntrusted {
+		distrust = []string{
+			"projects={" + tomlString(t.dir) + `={trust_level="untrusted"}}`, "project_doc_max_bytes=0", "skills.include_instructions=false",
+		}
+	}
+	for _, s := range slices.Concat(fixedSettings, providerSettings(env), distrust, t.may.settings(), more) {
 		args = append(args, "-c", s)
 	}
 	if t.effort != "" {
@@ -83,17 +89,6 @@ func providerSettings(env []string) []string {
 		of + "request_max_retries=2", of + "stream_max_retries=2",
 		// Hide the key from the commands that the agent runs.
 		setting("shell_environment_policy.set."+keyVar, ""), setting("shell_environment_policy.set."+otherKeyVar, ""),
-	}
-}
-
-// distrustSettings returns settings that make the CLI ignore configuration and instructions in the
-// directory dir. It returns nil if the directory is trusted.
-func (b *Backend) distrustSettings(dir string) []string {
-	if !b.IsUntrusted {
-		return nil
-	}
-	return []string{
-		"projects={" + tomlString(dir) + `={trust_level="untrusted"}}`, "project_doc_max_bytes=0", "skills.include_instructions=false",
 	}
 }
 

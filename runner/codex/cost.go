@@ -3,6 +3,10 @@ package codex
 import (
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
@@ -15,12 +19,18 @@ func (b *Backend) addCost(a *runner.Answer, s *stream) {
 	after, used, _ := readUsage(path, s.turn.start)
 	a.Model = after.Model
 	if s.total == nil {
-		// The turn was stopped or has failed, so the cost of its last response is unknown.
-		a.Cost.Unreported, a.Cost.Silent = used, len(used) == 0 && !s.hasOutput && (!s.wasAsked || s.isFree())
+		// The turn was stopped or has failed, so the cost of its last response is unknown. It has cost nothing
+		// if the API did not send a response.
+		isFree := !s.wasAsked || s.EarlyFailure != nil || s.error != "" && !strings.Contains(s.error, "stream disconnected")
+		a.Cost.Unreported, a.Cost.Silent = used, len(used) == 0 && !s.hasOutput && isFree
 		return
 	}
+	tokens := int64(0)
+	for _, u := range used {
+		tokens += u.Total()
+	}
 	// An agent may be able to write the rollout, so the higher count is used.
-	if reported := s.total.Minus(s.turn.before.Total); totalTokens(used) < reported.Total() {
+	if reported := s.total.Minus(s.turn.before.Total); tokens < reported.Total() {
 		reported.Model = after.Model
 		used = []state.Usage{reported}
 	}
@@ -28,20 +38,6 @@ func (b *Backend) addCost(a *runner.Answer, s *stream) {
 	for _, u := range used {
 		a.Cost.Usage = append(a.Cost.Usage, state.ModelCost{Usage: u})
 	}
-}
-
-// isFree reports whether an invocation without output of the model has cost nothing, because the
-// API did not send a response.
-func (s *stream) isFree() bool {
-	return s.EarlyFailure != nil || s.error != "" && !strings.Contains(s.error, "stream disconnected")
-}
-
-// totalTokens adds up the tokens of all models.
-func totalTokens(list []state.Usage) (all int64) {
-	for _, u := range list {
-		all += u.Total()
-	}
-	return all
 }
 
 // addMetered adds the tokens that the key proxy has counted and that the CLI has not reported.
@@ -62,5 +58,49 @@ func (b *Backend) addRefusals(a *runner.Answer, s *stream) {
 			rule = "Edit"
 		}
 		a.Refusals = append(a.Refusals, s.Refusal(s.Display.ToolUse(r.Tool, r.Input), r.Reason, rule))
+	}
+}
+
+// apiLayout describes how the API counts the tokens of a response. The input includes the tokens
+// that were read from the cache or written to it.
+var apiLayout = keyproxy.Layout{
+	Input: []string{"input_tokens"}, Output: []string{"output_tokens"},
+	CacheRead: "input_tokens_details.cached_tokens", CacheWrite: "input_tokens_details.cache_write_tokens", InputIncludesCache: true, Free: []string{"total_tokens"},
+}
+
+// response is a response of the API, reduced to the fields needed to count tokens.
+type response struct {
+	Object string         `json:"object"`
+	Usage  jsontext.Value `json:"usage"`
+}
+
+// event is a server-sent event in a streamed response.
+type event struct {
+	Type     string   `json:"type"`
+	Response response `json:"response"`
+}
+
+// counter counts the tokens of one response while the key proxy forwards it. It implements
+// keyproxy.Counter.
+type counter struct{ keyproxy.FinalCounter }
+
+// Event reads the data of a server-sent event. Besides the events that contain token counts, it
+// handles events for the start and the failure of a response.
+func (c *counter) Event(data []byte) {
+	var e event
+	if json.Unmarshal(data, &e, jsonstrict.Loose) != nil {
+		return
+	}
+	isFree := e.Type == "response.failed" || e.Type == "error" && c.Message() == nil
+	if e.Type == "response.created" || e.Response.Usage != nil || isFree {
+		c.Update(e.Response.Usage, isFree)
+	}
+}
+
+// Whole reads a response that is not streamed.
+func (c *counter) Whole(data []byte) {
+	var r response
+	if json.Unmarshal(data, &r, jsonstrict.Loose) == nil && r.Object == "response" {
+		c.Update(r.Usage, false)
 	}
 }

@@ -9,9 +9,6 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// bypass is the permission mode in which everything is allowed.
-const bypass = "bypassPermissions"
-
 // sandbox is a mode of the CLI's sandbox. The sandbox applies to all tools and commands in the same
 // way.
 type sandbox int
@@ -40,7 +37,8 @@ type grant struct {
 // modes maps permission modes to sandboxes. The CLI does not support all permission modes; the
 // others are mapped to the next stricter sandbox.
 var modes = map[string]sandbox{
-	"plan": readOnly, "default": readOnly, "dontAsk": readOnly, "acceptEdits": workspace, "auto": workspace, bypass: unrestricted,
+	"plan": readOnly, "default": readOnly, "dontAsk": readOnly, "acceptEdits": workspace, "auto": workspace,
+	"bypassPermissions": unrestricted,
 }
 
 // newGrant returns the grant for an order. The CLI can't apply every rule for tools exactly. It

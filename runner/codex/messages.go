@@ -18,24 +18,14 @@ type entry struct {
 	Type    string `json:"type"`
 	Payload struct {
 		call
-		Model   string        `json:"model"`   // in a turn_context
-		Message string        `json:"message"` // in an error or a summary
-		Item    completedItem `json:"item"`
+		Model   string `json:"model"`   // in a turn_context
+		Message string `json:"message"` // in an error or a summary
+		Item    struct {
+			Type    string         `json:"type"`
+			Content jsontext.Value `json:"content"`
+			Status  string         `json:"status"` // only of a command
+		} `json:"item"` // in an item_completed: a message or a command
 	} `json:"payload"`
-}
-
-// completedItem is an item that the CLI has reported as completed, such as a message or a command.
-type completedItem struct {
-	Type    string         `json:"type"`
-	Content jsontext.Value `json:"content"`
-	Status  string         `json:"status"` // only of a command
-}
-
-// messageReader returns a reader for the messages of a thread.
-func messageReader(string) transcripts.MessageReader {
-	return transcripts.MessageReader{LineHandler: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
-		return (&rolloutReader{feed: feed}).line
-	}}
 }
 
 // rolloutReader adds the messages of one rollout to a feed.
@@ -59,7 +49,15 @@ func (r *rolloutReader) line(text []byte, m runner.Message) error {
 	case e.Type == "compacted", e.Type == "event_msg" && strings.HasSuffix(p.Type, "error"):
 		return r.addMessage(m, runner.FromCLI, p.Message)
 	case e.Type == "event_msg" && p.Type == "item_completed":
-		return r.addItem(p.Item, m)
+		switch p.Item.Type {
+		case "UserMessage":
+			return r.addMessage(m, runner.FromUser, transcripts.TextOf(p.Item.Content))
+		case "AgentMessage":
+			m.Model = r.model
+			return r.addMessage(m, runner.FromAgent, transcripts.TextOf(p.Item.Content))
+		case "CommandExecution":
+			r.failed = r.failed || p.Item.Status == "failed"
+		}
 	case e.Type == "response_item" && strings.HasSuffix(p.Type, "_call_output"):
 		m.Refused = refusalReason(p.Output) != ""
 		m.Text, m.Cut = transcripts.TruncateText(transcripts.TextOf(p.Output))
@@ -70,20 +68,6 @@ func (r *rolloutReader) line(text []byte, m runner.Message) error {
 		m.From, m.Model, m.Tool = runner.FromTool, r.model, cmp.Or(p.Name, p.Type)
 		m.Input, m.Cut = transcripts.TruncateText(p.Input + p.Arguments)
 		return r.feed.AddToolUse(p.ID, m)
-	}
-	return nil
-}
-
-// addItem adds the message in a completed item. For a failed command, it only notes the failure.
-func (r *rolloutReader) addItem(i completedItem, m runner.Message) error {
-	switch i.Type {
-	case "UserMessage":
-		return r.addMessage(m, runner.FromUser, transcripts.TextOf(i.Content))
-	case "AgentMessage":
-		m.Model = r.model
-		return r.addMessage(m, runner.FromAgent, transcripts.TextOf(i.Content))
-	case "CommandExecution":
-		r.failed = r.failed || i.Status == "failed"
 	}
 	return nil
 }

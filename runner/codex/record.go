@@ -47,9 +47,6 @@ type change struct {
 var lenient = json.JoinOptions(jsonstrict.Loose, json.WithUnmarshalers(json.JoinUnmarshalers(
 	program.SkipMistyped[string](`"`), program.SkipMistyped[[]change]("["), program.SkipMistyped[change]("{"), program.SkipMistyped[item]("{"))))
 
-// decode decodes one line of the CLI's output.
-func (r *record) decode(line []byte) error { return json.Unmarshal(line, r, lenient) }
-
 // toolUse returns the tool and the input of a tool call, as shown to users. ok is false if the item
 // is not a tool call.
 func (i item) toolUse() (tool, input string, ok bool) {

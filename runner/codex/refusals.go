@@ -28,12 +28,6 @@ const (
 // refusalPrefixes are the beginnings of tool outputs that report a denied tool call.
 var refusalPrefixes = []string{"patch rejected: ", "approval policy is Never; reject command"}
 
-// callLine is a line of a rollout that contains a tool call or its result.
-type callLine struct {
-	Type    string `json:"type"`
-	Payload call   `json:"payload"`
-}
-
 // call is a tool call or its result.
 type call struct {
 	Type      string         `json:"type"`
@@ -51,7 +45,10 @@ func readRefusals(path string, from int64) []refusedUse {
 		if truncated || !bytes.Contains(text, []byte(`"call_id"`)) {
 			return nil
 		}
-		var l callLine
+		var l struct {
+			Type    string `json:"type"`
+			Payload call   `json:"payload"`
+		}
 		if json.Unmarshal(text, &l, jsonstrict.Loose) != nil || l.Type != "response_item" {
 			return nil
 		}

@@ -2,7 +2,12 @@ package codex
 
 import (
 	"bytes"
+	"net/http"
+	"strconv"
 	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
@@ -41,26 +46,9 @@ var messageStart = text.Regexp(`^\{"type":"item\.[a-z]+","item":\{"id":"[^"]*","
 // line handles a complete line. It returns false if the line is not a record.
 func (s *stream) line(line []byte) bool {
 	var r record
-	if r.decode(line) != nil || r.Type == "" {
+	if json.Unmarshal(line, &r, lenient) != nil || r.Type == "" {
 		return false
 	}
-	s.handle(&r)
-	return true
-}
-
-// longLine handles a truncated line. A truncated tool output is ignored. A truncated message of the
-// model makes the invocation fail. It returns false if the line is not an item.
-func (s *stream) longLine(head []byte, fail *runner.Failure) bool {
-	if messageStart().Match(head) {
-		s.Fail(fail)
-	}
-	isItem := bytes.HasPrefix(head, []byte(`{"type":"item.`))
-	s.hasOutput = s.hasOutput || isItem
-	return isItem
-}
-
-// handle processes one record.
-func (s *stream) handle(r *record) {
 	s.StopGrace()
 	switch r.Type {
 	case "thread.started":
@@ -81,6 +69,18 @@ func (s *stream) handle(r *record) {
 			s.Fail(program.Fatal("authentication: the API refused the credentials with status %d", status))
 		}
 	}
+	return true
+}
+
+// longLine handles a truncated line. A truncated tool output is ignored. A truncated message of the
+// model makes the invocation fail. It returns false if the line is not an item.
+func (s *stream) longLine(head []byte, fail *runner.Failure) bool {
+	if messageStart().Match(head) {
+		s.Fail(fail)
+	}
+	isItem := bytes.HasPrefix(head, []byte(`{"type":"item.`))
+	s.hasOutput = s.hasOutput || isItem
+	return isItem
 }
 
 // threadStarted handles the id of the thread. The invocation fails if the id is invalid, or if it
@@ -107,7 +107,14 @@ func (s *stream) item(kind string, i item) {
 	case i.Type == "error":
 		s.Display.ReportLine(program.OneLine(s.Display.Hide(i.Words), 300), "")
 	case i.Type == "agent_message" && kind == "item.completed":
-		s.addMessage(i.Text)
+		s.hasOutput = true
+		s.turns++
+		s.text.Reset() // the last message of a turn is the answer
+		if s.text.Add(i.Text) {
+			s.Display.ReportText(i.Text)
+		} else {
+			s.Fail(program.TooLongFailure())
+		}
 	case isUse && kind == "item.started":
 		s.hasOutput = true
 		s.text.Reset()
@@ -124,18 +131,6 @@ func (s *stream) item(kind string, i item) {
 		// the turn, after the answer.
 		s.text.Reset()
 	}
-}
-
-// addMessage handles a message of the model. The last message of a turn is the answer.
-func (s *stream) addMessage(text string) {
-	s.hasOutput = true
-	s.turns++
-	s.text.Reset()
-	if !s.text.Add(text) {
-		s.Fail(program.TooLongFailure())
-		return
-	}
-	s.Display.ReportText(text)
 }
 
 // toolEnded handles a tool call that has ended. If the tool failed, it checks whether a sandbox was
@@ -190,7 +185,71 @@ func (s *stream) failure(exit proc.Exit) *runner.Failure {
 	case s.error != "":
 		return classify(s.error, s.Display.Hide)
 	case s.Records == 0 && (exit.Code == 1 || exit.Code == 2):
-		return startFailure(exit, s.Order)
+		for line := range strings.Lines(string(exit.StderrTail)) {
+			switch line = strings.TrimSpace(line); {
+			case strings.Contains(line, "no rollout found"), strings.Contains(line, "missing source rollout"):
+				return program.Fatal("session gone: %s", program.OneLine(s.Display.Hide(line), 300))
+			case strings.HasPrefix(strings.ToLower(line), "error"):
+				// The CLI rejects its configuration or arguments. A retry would fail in the same way.
+				return program.Fatal("the agent CLI refuses to start: %s", program.OneLine(s.Display.Hide(line), 300))
+			}
+		}
+		return program.Transient("the agent CLI exited before it started the turn, with %s", program.DescribeExit(exit, s.Order))
 	}
 	return program.Transient("no completed turn: the agent CLI ended with %s", program.DescribeExit(exit, s.Order))
+}
+
+// The CLI reports errors only as text. The texts below come from the pinned version; tests with
+// that version check them.
+
+// statusForm matches an HTTP status in an error text of the CLI.
+var statusForm = text.Regexp(`(?:unexpected status|last status:) (\d{3})\b`)
+
+// statusIn returns the HTTP status in an error text of the CLI, or 0 if the text contains no
+// status.
+func statusIn(words string) int {
+	m := statusForm().FindStringSubmatch(words)
+	if m == nil {
+		return 0
+	}
+	status, _ := strconv.Atoi(m[1])
+	return status
+}
+
+// classify returns the failure for a turn that the CLI ended with an error text. hide masks secrets
+// in the failure's message.
+func classify(words string, hide func(string) string) *runner.Failure {
+	text, status := program.OneLine(hide(words), 500), statusIn(words)
+	switch {
+	case strings.HasPrefix(words, "You’ve hit your usage limit"), strings.HasPrefix(words, "You've hit your usage limit"):
+		return &runner.Failure{Class: runner.UsageLimit, Reset: resetOf(words, time.Now()), Message: "usage limit: " + text}
+	case strings.HasPrefix(words, "{"): // for status 400, the CLI prints the body of the response
+		status = http.StatusBadRequest
+	}
+	return program.ReportedFailure(words, status, text)
+}
+
+// resetForm matches the time in an error text at which a usage limit ends.
+var resetForm = text.Regexp(`try again at (?:([A-Z][a-z]{2} \d{1,2})(?:st|nd|rd|th), (\d{4}) )?(\d{1,2}:\d{2} [AP]M)`)
+
+// resetOf returns the time at which a usage limit ends, or the zero time if the text doesn't
+// contain it. The CLI prints local time, and omits the date if the limit ends on the same day.
+func resetOf(words string, now time.Time) time.Time {
+	m := resetForm().FindStringSubmatch(words)
+	if m == nil {
+		return time.Time{}
+	}
+	day := now.Format("Jan 2 2006")
+	if m[1] != "" {
+		day = m[1] + " " + m[2]
+	}
+	at, err := time.ParseInLocation("Jan 2 2006 3:04 PM", day+" "+m[3], now.Location())
+	if err != nil {
+		return time.Time{}
+	}
+	// The text contains no seconds, so round up.
+	if at = at.Add(time.Minute); m[1] == "" && at.Before(now) {
+		at = at.AddDate(0, 0, 1)
+	}
+	return at.UTC()
 }

@@ -1,13 +1,16 @@
 package codex
 
 import (
+	"crypto/rand"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
+	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/clitest"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -92,4 +95,44 @@ func FuzzStream(f *testing.F) {
 		_, fail := s.answer(clitest.Recording{}.Exit)
 		assert.Check(t, fail == nil || fail.Message != "", "%q: got a failure without a reason", output)
 	})
+}
+
+// TestUsageLimitReset checks which time is found in the CLI's message about a usage limit.
+func TestUsageLimitReset(t *testing.T) {
+	zone := time.FixedZone("here", 2*3600)
+	now := time.Date(2026, 11, 22, 21, 0, 0, 0, zone)
+	for words, want := range map[string]time.Time{
+		"or try again at 9:40 PM.":                   time.Date(2026, 11, 22, 21, 41, 0, 0, zone),
+		"or try again at 1:05 AM.":                   time.Date(2026, 11, 23, 1, 6, 0, 0, zone),
+		"or try again at Nov 25th, 2026 12:00 AM.":   time.Date(2026, 11, 25, 0, 1, 0, 0, zone),
+		"or try again at Dec 1st, 2026 12:25 PM.":    time.Date(2026, 12, 1, 12, 26, 0, 0, zone),
+		"or try again later.":                        {},
+		"or try again at Foo 99th, 2026 12:00 AM.":   {},
+		"You've hit your limit. Visit https://x.y/z": {},
+	} {
+		got := resetOf(words, now)
+		assert.Check(t, got.Equal(want), "%s: got %s, want %s", words, got, want)
+	}
+}
+
+// TestHangAfterTurnIsEnded checks that a CLI that hangs after its turn is ended, and that the
+// result of the turn is used.
+func TestHangAfterTurnIsEnded(t *testing.T) {
+	const begin = `{"type":"thread.started","thread_id":"` + recordedThread + `"}` + "\n" + `{"type":"item.completed","item":{"type":"agent_message","text":"hello"}}` + "\n"
+	for _, c := range []struct{ end, fail string }{
+		{`{"type":"turn.completed","usage":{"input_tokens":1}}`, ""},
+		{`{"type":"turn.failed","error":{"message":"unexpected status 400 Bad Request"}}`, "unexpected status 400"},
+	} {
+		home := t.TempDir()
+		path := filepath.Join(home, "codex")
+		installtest.WriteProgram(t, path, "#!/bin/sh\n[ \"$1\" = --version ] && { echo 'codex-cli 0.169.0'; exit; }\ncat >/dev/null\ncat <<'E'\n"+begin+c.end+"\nE\nexec sleep 100000\n")
+		b := &Backend{CLI: program.CLI{Path: path, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + home, keyVar + "=x"}, ResultGrace: 50 * time.Millisecond}}
+		a, err := b.Run(t.Context(), runner.Order{Dir: home, Mark: rand.Text(), Prompt: runner.PromptOrder{Text: "hi", SessionID: "ours"}}, func(runner.Progress) {})
+		assert.Check(t, is.Equal(a.Text, "hello"), "%s", c.end)
+		if c.fail == "" {
+			assert.Check(t, err, "%s", c.end)
+		} else {
+			assert.Check(t, is.ErrorContains(err, c.fail))
+		}
+	}
 }

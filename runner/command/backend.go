@@ -132,7 +132,8 @@ func (b *Backend) env(o runner.Order, file string, proxied accounts) []string {
 	if p.Permissions.SkipPermissions {
 		mode = "bypassPermissions"
 	}
-	return slices.Concat(b.Env, o.Env, proxied.env(o.Env), []string{
+	access := each(proxied, func(a *keyproxy.Account) []string { return a.Env(o.Env) })
+	return slices.Concat(b.Env, o.Env, access, []string{
 		"RAYMOND_SESSION_MODE=" + string(p.Session), "RAYMOND_SESSION=" + session, "RAYMOND_SESSION_FILE=" + file,
 		"RAYMOND_MODEL=" + p.Model, "RAYMOND_EFFORT=" + p.Effort, "RAYMOND_PERMISSION_MODE=" + mode,
 		"RAYMOND_ALLOWED_TOOLS=" + strings.Join(p.Permissions.AllowedTools, "\n"), "RAYMOND_DISALLOWED_TOOLS=" + strings.Join(p.Permissions.DisallowedTools, "\n"),

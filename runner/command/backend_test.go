@@ -131,16 +131,6 @@ func TestStopEndsAllProcesses(t *testing.T) {
 	assert.Check(t, f != nil && f.Class == runner.Stopped && a.CLIID == "s", "got %v with session %q, want it stopped, with its session", f, a.CLIID)
 }
 
-// newSmallAgent returns a fixture with the small test agent. Its model answers with all prompts of the
-// conversation.
-func newSmallAgent(t *testing.T) *fixture {
-	t.Helper()
-	url := commandtest.Vendor.Serve(t, func(q clitest.Request) clitest.Reply {
-		return clitest.Reply{Text: strings.Join(q.Prompts, ","), Input: 10, Output: 1}
-	})
-	return newFixture(t, commandtest.Vendor.Command(commandtest.Vendor.Install(t, nil)), commandtest.Vendor.Environ(t, url, t.TempDir())...)
-}
-
 // ask sends a prompt to the small agent and checks its answer.
 func (p *fixture) ask(o runner.PromptOrder, want string) (session string) {
 	p.t.Helper()
@@ -160,11 +150,14 @@ func resume(text, session string, cut *int64) runner.PromptOrder {
 // through its conversation file.
 func TestConversationsAreKeptInAFile(t *testing.T) {
 	t.Parallel()
-	p := newSmallAgent(t)
+	// The model of the small test agent answers with all prompts of the conversation.
+	url := commandtest.Vendor.Serve(t, func(q clitest.Request) clitest.Reply {
+		return clitest.Reply{Text: strings.Join(q.Prompts, ","), Input: 10, Output: 1}
+	})
+	p := newFixture(t, commandtest.Vendor.Command(commandtest.Vendor.Install(t, nil)), commandtest.Vendor.Environ(t, url, t.TempDir())...)
 	session := p.ask(fresh("one"), "one")
 	length, ok := p.backend.Transcripts().Length(runner.Conversation{ID: first, Dir: p.dir})
-	assert.Assert(t, ok, "length of the file: got %d, %v, want some", length, ok)
-	assert.Assert(t, length != 0, "length of the file: got %d, %v, want some", length, ok)
+	assert.Assert(t, ok && length != 0, "length of the file: got %d, %v, want some", length, ok)
 	p.ask(resume("two", session, nil), "one,two")
 	p.ask(resume("three", session, &length), "one,three")
 	branch := runner.PromptOrder{Text: "four", Session: state.Branch, SessionID: second, From: first, CLIID: session}
@@ -198,5 +191,37 @@ func TestSymbolicLinksAreNotFollowed(t *testing.T) {
 		if s, ok := p.backend.Transcripts().Find(runner.Conversation{ID: first}, []string{"/"}); ok && o.Session == state.Branch {
 			t.Errorf("found through a link: got %+v, want nothing", s)
 		}
+	}
+}
+
+// TestMessages checks that lines in the documented format become messages, and that other lines are
+// shown unchanged.
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	p := newFixture(t, "")
+	const file = `{"role": "user", "text": "do it"}
+{"role": "assistant", "content": [{"text": "so"}, {"text": " be it"}], "model": "m"}
+
+{"role": "tool", "name": "shell", "input": {"command": "ls"}, "content": "a b"}
+plain words
+{"role": "unknown", "text": "x"}
+`
+	stored := filepath.Join(t.TempDir(), "stored.jsonl")
+	assert.NilError(t, errors.Join(os.WriteFile(stored, []byte(file), 0o600), p.backend.Transcripts().Place(runner.Conversation{ID: first}, stored)))
+	var got []runner.Message
+	err := p.backend.Transcripts().Read(runner.Conversation{ID: first}, 0, -1, func(m runner.Message) error {
+		got = append(got, m)
+		return nil
+	})
+	at := func(text string) int64 { return int64(strings.Index(file, text)) }
+	want := []runner.Message{
+		{From: runner.FromUser, Text: "do it"},
+		{Offset: at(`{"role": "assistant"`), From: runner.FromAgent, Text: "so be it", Model: "m"},
+		{Offset: at(`{"role": "tool"`), From: runner.FromTool, Text: "a b", Tool: "shell", Input: `{"command": "ls"}`},
+		{Offset: at("plain"), From: runner.FromCLI, Text: "plain words"},
+		{Offset: at(`{"role": "unknown"`), From: runner.FromCLI, Text: `{"role": "unknown", "text": "x"}`},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("messages: %v (-want +got):\n%s", err, diff)
 	}
 }

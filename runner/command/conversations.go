@@ -23,28 +23,25 @@ func (b *Backend) Transcripts() runner.Transcripts { return b.files() }
 
 // files returns the store of the conversation files.
 func (b *Backend) files() conversations {
+	// The directory for the user's state files may be unknown.
+	root := program.Variable(b.Env, "XDG_STATE_HOME")
+	if !filepath.IsAbs(root) {
+		root = ""
+		if home := program.Home(b.Env); home != "" {
+			root = filepath.Join(home, ".local", "state")
+		}
+	}
 	const folder = "raymond/conversations/"
 	// A program may use the name of the file as its own session id. The prefix makes that id differ from
 	// raymond's id.
 	name := func(id string) string { return "conversation-" + id + ".jsonl" }
 	return conversations{transcripts.Store{
-		Root: userState(b.Env), FolderPattern: folder[:len(folder)-1], FilePattern: name,
+		Root: root, FolderPattern: folder[:len(folder)-1], FilePattern: name,
 		PathForResume: func(id, _ string) (string, error) { return folder + name(id), nil },
 		IsResumable:   func([]byte, bool) bool { return true },
 		ReadUsage:     func(string, int64) ([]state.Usage, error) { return nil, nil },
 		MessageReader: messageReader,
 	}}
-}
-
-// userState returns the directory for the user's state files. It returns "" if the directory is unknown.
-func userState(env []string) string {
-	if dir := program.Variable(env, "XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return dir
-	}
-	if home := program.Home(env); home != "" {
-		return filepath.Join(home, ".local", "state")
-	}
-	return ""
 }
 
 // Copy implements runner.Transcripts. The program's own session id stays the same in the copy, because the

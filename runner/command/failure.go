@@ -54,11 +54,11 @@ func (s *stream) ended(exit proc.Exit) *runner.Failure {
 		return f
 	}
 	switch how := program.DescribeExit(exit, s.Order); {
-	case s.isSilent() && (exit.Code == 127 || exit.Code == 126):
+	case s.form == undecided && (exit.Code == 127 || exit.Code == 126):
 		return program.Machine("the agent command can't be started: %s; check --agent-command", how)
 	case exit.Code != 0 || exit.Signal != "":
 		return program.Transient("the agent command ended with %s", how)
-	case s.isSilent():
+	case s.form == undecided:
 		return program.Transient("the agent command printed nothing and ended with %s", how)
 	}
 	return nil

@@ -48,23 +48,17 @@ func newProxied(t *testing.T, cmd string) (p *fixture, keys func() []string) {
 	}))
 	t.Cleanup(api.Close)
 	p = newFixture(t, requestScript+cmd)
-	p.backend.Proxy = startKeyProxy(t, api.URL)
+	proxy, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{
+		{API: claude.API{}, Upstream: api.URL, Credential: keyproxy.Credential{Text: realKey}},
+	}, Price: func(string) (state.Price, bool) { return state.Price{Input: 1e4}, true }})
+	assert.NilError(t, err)
+	t.Cleanup(func() { _ = proxy.Close() })
+	p.backend.Proxy = proxy
 	return p, func() []string {
 		mu.Lock()
 		defer mu.Unlock()
 		return seen
 	}
-}
-
-// startKeyProxy starts a key proxy that has a key for the API at url.
-func startKeyProxy(t *testing.T, url string) *keyproxy.Proxy {
-	t.Helper()
-	proxy, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{
-		{API: claude.API{}, Upstream: url, Credential: keyproxy.Credential{Text: realKey}},
-	}, Price: func(string) (state.Price, bool) { return state.Price{Input: 1e4}, true }})
-	assert.NilError(t, err)
-	t.Cleanup(func() { _ = proxy.Close() })
-	return proxy
 }
 
 // TestOutputDoesNotChangeProxyCounts checks that a program can't reduce its metered cost with its

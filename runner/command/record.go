@@ -3,14 +3,11 @@ package command
 import (
 	"bytes"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
-	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
 // The types of records.
@@ -44,7 +41,7 @@ type record struct {
 	// In an error record.
 	Class   string         `json:"class"`
 	Message string         `json:"message"`
-	Until   jsontext.Value `json:"until"`
+	Until   jsontext.Value `json:"until"` // a date in the format of RFC 3339, or a number of seconds since 1970
 }
 
 // parse parses a line. It returns false if the line is not a record.
@@ -62,16 +59,6 @@ func parse(line []byte) (r record, ok bool) {
 
 // shownFields are the fields of tool inputs that are shown, in order of preference.
 var shownFields = []string{"command", "file_path", "filePath", "path", "url", "pattern", "query", "description"}
-
-// until parses the time at which a limit ends. The value is a date in the format of RFC 3339 or a number
-// of seconds since 1970. If it is neither, until returns the zero time.
-func (r record) until() time.Time {
-	text := strings.Trim(string(r.Until), `"`)
-	if at, err := time.Parse(time.RFC3339, text); err == nil {
-		return at.UTC()
-	}
-	return program.ParseEpoch(r.Until)
-}
 
 // mostTokens is the largest number of tokens that count returns. Larger numbers are reduced to it.
 const mostTokens = 1e12

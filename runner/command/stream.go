@@ -1,6 +1,9 @@
 package command
 
 import (
+	"strings"
+	"time"
+
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -115,7 +118,11 @@ func (s *stream) take(r record) bool {
 	case typeError:
 		text := program.OneLine(s.Display.Hide(r.Message), 500)
 		s.Display.ReportLine("error: "+text, "")
-		s.lastError = failure(r.Class, text, r.until())
+		until := program.ParseEpoch(r.Until)
+		if at, err := time.Parse(time.RFC3339, strings.Trim(string(r.Until), `"`)); err == nil {
+			until = at.UTC()
+		}
+		s.lastError = failure(r.Class, text, until)
 	}
 	return true
 }
@@ -138,9 +145,6 @@ func (s *stream) begin(id string) {
 	s.session = id
 	s.Display.Report(runner.Progress{CLIID: id})
 }
-
-// isSilent reports whether the program has printed nothing or only blank lines.
-func (s *stream) isSilent() bool { return s.form == undecided }
 
 // answer returns the result of the invocation. It is called after the process has ended.
 func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {

@@ -95,10 +95,21 @@ func (d *drawing) node(name string) {
 // text returns the label of a state's node: the settings of the state or, if there is a path, what
 // happened in the state. It also adds the node to the classes that determine its style.
 func (d *drawing) text(name string) string {
-	if d.path == nil {
-		return strings.Join(d.rules(name), "<br/>")
+	parts := []string{label(name)}
+	st, known := d.workflow.State(name)
+	if known && st.Job != "" {
+		parts = append(parts, "job "+label(st.Job))
 	}
-	parts := append([]string{label(name)}, d.job(name)...)
+	if d.path == nil {
+		if known && st.Policy.Transitions.Restricted {
+			d.classes["policy"] = append(d.classes["policy"], d.ids[name])
+			parts = append(parts, "policy")
+		}
+		if known && st.Policy.Convergence != nil {
+			parts = append(parts, fmt.Sprintf("until done, %d× at most", st.Policy.Convergence.MaxAttempts))
+		}
+		return strings.Join(parts, "<br/>")
+	}
 	runs := d.path.States[name]
 	if runs > 0 {
 		parts[0] += fmt.Sprintf("  %d×", runs)
@@ -115,7 +126,10 @@ func (d *drawing) text(name string) string {
 	case here.hasWorking:
 		class, text = "here", "here now"
 	case len(here.waits) > 0:
-		class, text = "waits", waitText(here.waits)
+		class = "waits"
+		for _, w := range here.waits {
+			parts = append(parts, cmp.Or(waitWords[w], "waits"))
+		}
 	case runs > 0:
 		class = "taken"
 	}
@@ -130,43 +144,6 @@ func (d *drawing) text(name string) string {
 // node.
 var waitWords = map[state.WaitFor]string{
 	state.ForTime: "waits for its time", state.ForAnswer: "waits for an answer", state.ForAgents: "waits for agents", state.ForJob: "waits for the job",
-}
-
-// waitText returns a label line for each reason for which agents wait before a state.
-func waitText(all []state.WaitFor) string {
-	var parts []string
-	for _, w := range all {
-		parts = append(parts, cmp.Or(waitWords[w], "waits"))
-	}
-	return strings.Join(parts, "<br/>")
-}
-
-// job returns a label line with the job that runs a state, or nil if the state doesn't name a job.
-func (d *drawing) job(name string) []string {
-	if st, ok := d.workflow.State(name); ok && st.Job != "" {
-		return []string{"job " + label(st.Job)}
-	}
-	return nil
-}
-
-// rules returns the label lines of a state's node in a diagram without a path: the name of the
-// state and its settings. It also adds the node to the class "policy" if the state's transitions
-// are restricted.
-func (d *drawing) rules(name string) []string {
-	parts := []string{label(name)}
-	st, ok := d.workflow.State(name)
-	if !ok {
-		return parts
-	}
-	parts = append(parts, d.job(name)...)
-	if st.Policy.Transitions.Restricted {
-		d.classes["policy"] = append(d.classes["policy"], d.ids[name])
-		parts = append(parts, "policy")
-	}
-	if c := st.Policy.Convergence; c != nil {
-		parts = append(parts, fmt.Sprintf("until done, %d× at most", c.MaxAttempts))
-	}
-	return parts
 }
 
 // arrow represents all lines between two nodes that look the same.
@@ -195,23 +172,6 @@ func (l line) look() look {
 	return look{"-->", "#8b949e"}
 }
 
-// arrows combines the lines of the graph that look the same into arrows.
-func (d *drawing) arrows() []*arrow {
-	var all []*arrow
-	for _, l := range d.graph.lines {
-		i := slices.IndexFunc(all, func(a *arrow) bool { return a.from == l.from && a.to == l.to && a.look == l.look() })
-		if i < 0 {
-			all = append(all, &arrow{from: l.from, to: l.to, look: l.look()})
-			i = len(all) - 1
-		}
-		all[i].taken += l.taken
-		if l.from != startNode {
-			all[i].labels = append(all[i].labels, l.label())
-		}
-	}
-	return all
-}
-
 // label returns the text of a line: its kind, its return state, its delay, and how often the run
 // took it.
 func (l line) label() string {
@@ -232,9 +192,22 @@ func (l line) label() string {
 	return text
 }
 
-// lines writes the arrows, and records the numbers of the arrows in each style.
+// lines combines the lines of the graph that look the same into arrows, writes the arrows, and records
+// the numbers of the arrows in each style.
 func (d *drawing) lines() {
-	for i, a := range d.arrows() {
+	var all []*arrow
+	for _, l := range d.graph.lines {
+		i := slices.IndexFunc(all, func(a *arrow) bool { return a.from == l.from && a.to == l.to && a.look == l.look() })
+		if i < 0 {
+			all = append(all, &arrow{from: l.from, to: l.to, look: l.look()})
+			i = len(all) - 1
+		}
+		all[i].taken += l.taken
+		if l.from != startNode {
+			all[i].labels = append(all[i].labels, l.label())
+		}
+	}
+	for i, a := range all {
 		text := ""
 		if len(a.labels) > 0 {
 			text = "|\"" + strings.Join(a.labels, "<br/>") + "\"|"

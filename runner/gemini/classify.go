@@ -29,7 +29,21 @@ func (s *stream) failure(exit proc.Exit, text string) *runner.Failure {
 		words := program.OneLine(s.Display.Hide(s.errorText()), 500)
 		return classify(words, statusOf(result.Error.Message, exit.Code), string(exit.StderrEnd()), time.Now())
 	}
-	return noResultFailure(s.Records, exit, program.DescribeExit(exit, s.Order))
+	last, ending := string(exit.StderrEnd()), program.DescribeExit(exit, s.Order)
+	switch {
+	case exit.Code == exitBadLogin:
+		return program.Fatal("authentication: the agent CLI has neither a key nor a login; set GEMINI_API_KEY: %s", ending)
+	case strings.Contains(last, "Error resuming session"):
+		return program.Fatal("session gone: %s", ending)
+	case s.Records == 0 && strings.Contains(last, "No input provided via stdin"):
+		// The CLI waits only half a second for its prompt. The prompt is always sent, so the
+		// machine was too slow.
+		return program.Transient("the agent CLI did not read its prompt in time: %s", ending)
+	case s.Records == 0 && (exit.Code == exitBadInput || exit.Code == exitBadConfig):
+		// The CLI rejects its settings or arguments. A retry would fail in the same way.
+		return program.Fatal("the agent CLI refuses to start: %s", ending)
+	}
+	return program.Transient("no result: the agent CLI ended with %s", ending)
 }
 
 // errorText returns the CLI's reason for an answer that is not usable.
@@ -56,26 +70,6 @@ const (
 	exitBadInput  = 42
 	exitBadConfig = 52
 )
-
-// noResultFailure returns the failure for a process of the CLI that ended without a result. records
-// is the number of records in its output, and ending describes how it ended.
-func noResultFailure(records int, exit proc.Exit, ending string) *runner.Failure {
-	last := string(exit.StderrEnd())
-	switch {
-	case exit.Code == exitBadLogin:
-		return program.Fatal("authentication: the agent CLI has neither a key nor a login; set GEMINI_API_KEY: %s", ending)
-	case strings.Contains(last, "Error resuming session"):
-		return program.Fatal("session gone: %s", ending)
-	case records == 0 && strings.Contains(last, "No input provided via stdin"):
-		// The CLI waits only half a second for its prompt. The prompt is always sent, so the
-		// machine was too slow.
-		return program.Transient("the agent CLI did not read its prompt in time: %s", ending)
-	case records == 0 && (exit.Code == exitBadInput || exit.Code == exitBadConfig):
-		// The CLI rejects its settings or arguments. A retry would fail in the same way.
-		return program.Fatal("the agent CLI refuses to start: %s", ending)
-	}
-	return program.Transient("no result: the agent CLI ended with %s", ending)
-}
 
 // apiError is an error response of the API, which the CLI includes in its messages.
 type apiError struct {

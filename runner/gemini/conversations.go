@@ -22,9 +22,13 @@ func chatsDir(dir string) string { return "tmp/" + dirName(transcripts.ResolveLi
 func (h home) store() transcripts.Store {
 	k := transcripts.Store{
 		Root: h.cliPath(), FolderPattern: "tmp/*/chats", FilePattern: func(id string) string { return "session-*-" + id[:8] + ".jsonl" },
-		IsFileOf:    func(path, id string) bool { return idOf(path) == id },
-		FoldersOf:   func(dir string) []string { return []string{chatsDir(dir)} },
-		IsResumable: hasMessage,
+		IsFileOf:  func(path, id string) bool { return idOf(path) == id },
+		FoldersOf: func(dir string) []string { return []string{chatsDir(dir)} },
+		// The CLI can't resume a conversation without a message of a user or of the model.
+		IsResumable: func(line []byte, truncated bool) bool {
+			var m message
+			return truncated || json.Unmarshal(line, &m) == nil && m.isConversation()
+		},
 		// The CLI writes the id again each time it resumes the conversation. In texts, the
 		// quotation marks would be escaped, so this text only matches members of JSON objects.
 		IDInLines: func(id string) string { return `"sessionId":"` + id + `"` },
@@ -43,11 +47,6 @@ func (h home) store() transcripts.Store {
 	return k
 }
 
-// firstLine is the first line of a transcript.
-type firstLine struct {
-	ID string `json:"sessionId"`
-}
-
 // maxFirstLine is the maximum length of the first line in bytes.
 const maxFirstLine = 64 << 10
 
@@ -60,18 +59,13 @@ func idOf(path string) string {
 	}
 	defer f.Close()
 	line, err := bufio.NewReaderSize(f, maxFirstLine).ReadSlice('\n')
-	var b firstLine
+	var b struct {
+		ID string `json:"sessionId"`
+	}
 	if err != nil || json.Unmarshal(line, &b) != nil {
 		return ""
 	}
 	return b.ID
-}
-
-// hasMessage reports whether a line contains a message of a user or of the model. The CLI can't
-// resume a conversation without such a line.
-func hasMessage(line []byte, truncated bool) bool {
-	var m message
-	return truncated || json.Unmarshal(line, &m) == nil && m.isConversation()
 }
 
 // endLastLine adds a line break to a transcript that does not end with one, because it was

@@ -15,6 +15,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/clitest"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
@@ -263,4 +265,87 @@ func TestLinksAreNotResumed(t *testing.T) {
 	order := &runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: "0198c0de-0000-4000-8000-000000000001"}, Dir: dir}
 	_, f := h.openConversation(order)
 	assert.Check(t, f != nil && strings.Contains(f.Message, file), "resume beside a link: got %v, want it refused", f)
+}
+
+const (
+	firstPiece = `{"candidates":[{"content":{"parts":[{"text":"\"usageMetadata\":{}"}]}}],"usageMetadata":{"promptTokenCount":1000,"cachedContentTokenCount":300},"responseId":"r"}`
+	lastPiece  = `{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1000,"cachedContentTokenCount":300,` +
+		`"toolUsePromptTokenCount":7,"candidatesTokenCount":20,"thoughtsTokenCount":30,"totalTokenCount":1057},"responseId":"r"}`
+)
+
+// TestAnswersAreCounted checks the tokens that are counted for responses. Each event replaces the
+// counts of earlier events. Cached tokens are part of the prompt and must not be counted twice.
+// Thoughts must be counted as output.
+func TestAnswersAreCounted(t *testing.T) {
+	counted := keyproxy.Sum{Usage: state.Usage{Model: "m", Input: 707, Output: 50, CacheRead: 300}}
+	for name, c := range map[string]struct {
+		events []string
+		whole  string // an object or an array, instead of events
+		want   keyproxy.Sum
+	}{
+		"ended":         {events: []string{firstPiece, lastPiece}, want: counted},
+		"broken off":    {events: []string{firstPiece}, want: keyproxy.Sum{Usage: state.Usage{Model: "m", Input: 700, CacheRead: 300}}},
+		"no count":      {events: []string{`{"candidates":[{}]}`}},
+		"an error":      {events: []string{`{"error":{"code":503}}`}},
+		"no JSON":       {events: []string{"\x00{"}},
+		"an object":     {whole: lastPiece, want: counted},
+		"an array":      {whole: "\n[" + firstPiece + ",\n" + lastPiece + "]", want: counted},
+		"a whole error": {whole: `{"error":{}}`},
+	} {
+		n := &counter{keyproxy.FinalCounter{Model: "m", Layout: apiLayout}}
+		for _, e := range c.events {
+			n.Event([]byte(e))
+		}
+		if c.whole != "" {
+			n.Whole([]byte(c.whole))
+		}
+		got := keyproxy.Sum{}
+		if n.Message() != nil {
+			got = keyproxy.Sums{}.Add(n.Message())["m"]
+		}
+		assert.Check(t, is.Equal(got, c.want), name)
+	}
+}
+
+// TestRecordedStreams checks the results for recorded output of the real CLI, with its transcripts.
+func TestRecordedStreams(t *testing.T) { clitest.Replay(t, play) }
+
+func play(t *testing.T, c clitest.Recording) clitest.Result {
+	t.Helper()
+	const id = "11111111-1111-4111-8111-111111111111"
+	b, dir := &Backend{CLI: program.CLI{Env: []string{"HOME=" + t.TempDir(), "USERPROFILE=" + t.TempDir()}}}, t.TempDir()
+	folder := b.home().cliPath(chatsDir(dir))
+	assert.NilError(t, os.MkdirAll(filepath.Join(folder, id), 0o700))
+	for name, text := range c.Beside {
+		assert.NilError(t, os.WriteFile(filepath.Join(folder, id, name), text, 0o600))
+	}
+	o := runner.Order{Dir: dir, Prompt: runner.PromptOrder{Session: c.Mode, SessionID: id}}
+	if len(c.After) > 0 {
+		assert.NilError(t, os.WriteFile(filepath.Join(folder, "session-2000-01-01T00-00-"+id[:8]+".jsonl"), c.After, 0o600))
+	}
+	s := newStream(o, nil)
+	_, _ = s.Write(c.Stdout)
+	s.Flush()
+	var got clitest.Result
+	got.Answer, got.Failure = s.final(c.Exit)
+	if got.Failure != nil {
+		got.Failure.Reset = time.Time{} // depends on the current time
+	}
+	err := b.Transcripts().Read(runner.Conversation{ID: id, Dir: dir}, 0, -1, func(m runner.Message) error {
+		got.Messages = append(got.Messages, m)
+		return nil
+	})
+	assert.Check(t, err == nil || len(c.After) == 0, err)
+	return got
+}
+
+// FuzzStream checks that no output of a CLI causes a panic or makes the reader exceed its limits.
+func FuzzStream(f *testing.F) {
+	f.Add([]byte(`{"type":"init","session_id":"s"}` + "\n" + `{"type":"result","status":"error","error":{"message":"[API Error: {\"error\":{\"code\":1}}]"}}`))
+	f.Fuzz(func(_ *testing.T, output []byte) {
+		s := newStream(runner.Order{Verbosity: runner.VerbosityFull}, nil)
+		_, _ = s.Write(output)
+		s.Flush()
+		_, _ = s.final(proc.Exit{Code: 145})
+	})
 }

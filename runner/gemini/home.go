@@ -91,22 +91,23 @@ func (h home) prepare(dir string) (note string, err error) {
 		return "", err
 	}
 	defer lock.Close()
-	settings, note := h.settings()
-	if err := writeIfChanged(h.cliPath("settings.json"), settings); err != nil {
+	user, err := h.userSettings()
+	if err != nil {
+		note = "the settings of Gemini CLI could not be read and are ignored: " + err.Error()
+	}
+	settings, err := json.MarshalIndent(mergeSettings(user, h.requiredSettings()), "", "  ")
+	if err == nil {
+		err = writeIfChanged(h.cliPath("settings.json"), settings)
+	}
+	if err != nil {
 		return "", err
 	}
-	h.linkShared()
-	return note, h.registerDir(transcripts.ResolveLinks(dir))
-}
-
-// linkShared creates links to the shared files. If a link can't be created, it is skipped. This
-// happens on Windows if the user must not create links.
-func (h home) linkShared() {
 	for _, name := range sharedFiles {
 		if exists(h.userPath(name)) {
-			_ = os.Symlink(h.userPath(name), h.cliPath(name))
+			_ = os.Symlink(h.userPath(name), h.cliPath(name)) // fails on Windows if the user must not create links
 		}
 	}
+	return note, h.registerDir(transcripts.ResolveLinks(dir))
 }
 
 // projects is the content of projects.json. It maps directories to the names of their folders.
@@ -114,7 +115,8 @@ type projects struct {
 	Projects map[string]string `json:"projects"`
 }
 
-// registerDir assigns a folder name to a directory. Otherwise, the CLI would choose a name that this
+// registerDir assigns a folder name to a directory. It adds the directory to projects.json, and removes
+// directories that no longer exist from it. Otherwise, the CLI would choose a name that this
 // package doesn't know. In a cage, the CLI could not even write all the files in which it records the
 // name.
 func (h home) registerDir(dir string) error {
@@ -132,11 +134,6 @@ func (h home) registerDir(dir string) error {
 			return err
 		}
 	}
-	return h.addToList(dir, name)
-}
-
-// addToList adds a directory to projects.json, and removes directories that no longer exist.
-func (h home) addToList(dir, name string) error {
 	tmp, err := transcripts.OpenDir(h.cliPath(), "tmp")
 	if err != nil {
 		return err

@@ -11,7 +11,10 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // transcriptLine is a line of a transcript, reduced to the fields that are shown to users.
@@ -70,7 +73,7 @@ func (t *lineReader) line(text []byte, m runner.Message) error {
 	if m.From == runner.FromAgent {
 		m.Model = l.Model
 	}
-	if text := l.text(); text != "" && (l.ID == "" || !t.seen["message "+l.ID]) {
+	if text := transcripts.TextOf(l.Content); text != "" && (l.ID == "" || !t.seen["message "+l.ID]) {
 		t.seen["message "+l.ID] = true
 		m := m
 		m.Text, m.Cut = transcripts.TruncateText(text)
@@ -153,3 +156,75 @@ func resultText(result jsontext.Value) string {
 	}
 	return strings.Join(texts, "\n")
 }
+
+// message is a message in a transcript. If the CLI gets more data about a message, it writes the
+// message again.
+type message struct {
+	ID      string         `json:"id"`
+	Type    string         `json:"type"` // "user" or "gemini"; messages of other types are notes
+	Model   string         `json:"model"`
+	Content jsontext.Value `json:"content"` // a string or a list of content blocks
+	Tokens  jsontext.Value `json:"tokens"`
+}
+
+// messageLayout describes how a transcript counts the tokens of one message.
+var messageLayout = keyproxy.Layout{Input: []string{"input", "tool"}, Output: []string{"output", "thoughts"}, CacheRead: "cached", InputIncludesCache: true}
+
+// isConversation reports whether the message is from the user or the model.
+func (m message) isConversation() bool { return m.Type == "user" || m.Type == "gemini" }
+
+// usageFrom returns the tokens in a transcript from a byte offset on, for each model. If the
+// transcript contains a message several times, the last one counts.
+func usageFrom(path string, from int64) ([]state.Usage, error) {
+	return transcripts.SumUsage(path, from, func(line []byte) (string, state.Usage, bool) {
+		var m message
+		if json.Unmarshal(line, &m, jsonstrict.Loose) != nil || !m.isConversation() {
+			return "", state.Usage{}, false
+		}
+		return m.ID, messageLayout.Usage(m.Tokens, m.Model), true
+	})
+}
+
+// Words contains the keywords of the transcript format, separated by spaces. They must not be
+// masked as secrets, because then the CLI could not read its transcripts.
+const Words = "sessionId projectHash type user gemini content text toolCalls $set messages id"
+
+// record is one line of the CLI's output. The comment after a field names the types of records that
+// contain the field.
+type record struct {
+	Type      string `json:"type"`
+	SessionID string `json:"session_id"` // init
+	Model     string `json:"model"`      // init
+
+	Role    string `json:"role"` // message
+	Content string `json:"content"`
+
+	Tool       string         `json:"tool_name"` // tool_use
+	Use        string         `json:"tool_id"`   // tool_use and tool_result
+	Parameters jsontext.Value `json:"parameters"`
+
+	Status   string         `json:"status"` // tool_result, result: "success" or "error"
+	Output   string         `json:"output"`
+	Error    recordError    `json:"error"`
+	Severity string         `json:"severity"` // error
+	Message  string         `json:"message"`
+	Stats    jsontext.Value `json:"stats"` // result
+}
+
+// recordError is the reason for a failure.
+type recordError struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
+
+// resultLayout describes how the CLI's result counts the tokens of one model.
+var resultLayout = keyproxy.Layout{Input: []string{"input_tokens"}, Output: []string{"output_tokens"}, CacheRead: "cached", InputIncludesCache: true}
+
+// lenient contains the options for decoding records. Texts of a model or a tool may contain
+// duplicate names and invalid UTF-8. A field with an unexpected type is skipped.
+var lenient = json.JoinOptions(jsonstrict.Loose, json.WithUnmarshalers(json.JoinUnmarshalers(
+	program.SkipMistyped[string](`"`), program.SkipMistyped[recordError]("{"),
+)))
+
+// mainInputs are the names of the inputs that describe a tool call well, the best ones first.
+var mainInputs = []string{"command", "file_path", "absolute_path", "path", "dir_path", "url", "prompt", "query", "pattern", "name"}

@@ -29,7 +29,11 @@ func escapePrompt(prompt, dir string) string {
 		if !found {
 			break
 		}
-		name := nameAt(after)
+		name := after[:min(len(after), maxPathName)]
+		end := strings.IndexFunc(name, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;!?()[]{}", r) })
+		if end >= 0 {
+			name = name[:end] // the CLI ends the name there
+		}
 		if !strings.HasSuffix(before, `\`) && attaches(name, dir) {
 			b.WriteByte('\\')
 			name = "" // the name may contain another "@"
@@ -48,17 +52,6 @@ func escapePrompt(prompt, dir string) string {
 
 // maxPathName is the number of bytes after an "@" that are examined. No path is longer.
 const maxPathName = 4096
-
-// nameAt returns the text up to the first character at which the CLI would end a name.
-func nameAt(text string) string {
-	end := strings.IndexFunc(text[:min(len(text), maxPathName)], func(r rune) bool {
-		return unicode.IsSpace(r) || strings.ContainsRune(",;!?()[]{}", r)
-	})
-	if end < 0 {
-		end = min(len(text), maxPathName)
-	}
-	return text[:end]
-}
 
 // attaches reports whether the CLI would attach something for a name that follows an "@". If this
 // is not certain, it returns true.

@@ -53,20 +53,6 @@ func (h home) requiredSettings() map[string]any {
 	}
 }
 
-// settings returns the user's settings, overridden by the required settings, as JSON. It also
-// returns a note if the user's settings could not be read.
-func (h home) settings() (content []byte, note string) {
-	user, err := h.userSettings()
-	if err != nil {
-		note = "the settings of Gemini CLI could not be read and are ignored: " + err.Error()
-	}
-	content, err = json.MarshalIndent(mergeSettings(user, h.requiredSettings()), "", "  ")
-	if err != nil {
-		panic(err) // the settings contain only values that can be encoded
-	}
-	return content, note
-}
-
 // userSettings returns the settings in the user's settings file, or nil if the file does not exist.
 func (h home) userSettings() (map[string]any, error) {
 	path := h.userPath("settings.json")

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -57,30 +59,9 @@ func newStream(o runner.Order, tell func(runner.Progress)) *stream {
 // line handles a complete line. It returns false if the line is not a record.
 func (s *stream) line(line []byte) bool {
 	var r record
-	if r.decode(line) != nil || r.Type == "" {
+	if json.Unmarshal(line, &r, lenient) != nil || r.Type == "" {
 		return false
 	}
-	s.handle(&r)
-	return true
-}
-
-// longLine handles a truncated line. A truncated message of the model makes the invocation fail.
-// For a truncated tool result, only the fact that the tool has ended is used.
-func (s *stream) longLine(head []byte, fail *runner.Failure) bool {
-	switch {
-	case bytes.HasPrefix(head, []byte(`{"type":"message"`)) && bytes.Contains(head, []byte(`"role":"assistant"`)):
-		s.Fail(fail)
-	case bytes.HasPrefix(head, []byte(`{"type":"tool_result"`)):
-		s.flushLine()
-		s.answer.message.Reset()
-		// The line is the result of a current tool call, but the id of the call is unknown.
-		s.Display.ForgetTools()
-	}
-	return true
-}
-
-// handle processes one record.
-func (s *stream) handle(r *record) {
 	switch r.Type {
 	case "init":
 		s.answer.model, s.answer.session = r.Model, r.SessionID
@@ -98,17 +79,37 @@ func (s *stream) handle(r *record) {
 	case "tool_use":
 		s.flushLine()
 		s.answer.hasOutput = true
-		s.beginTool(r)
+		input := program.MainInput(r.Parameters, mainInputs)
+		if r.Use != "" && len(s.uses) < maxUses {
+			s.uses[r.Use] = toolUse{s.Display.ToolUse(r.Tool, input), r.Tool, input}
+		}
+		s.Display.BeginTool(r.Use, r.Tool, input)
 	case "tool_result":
 		s.answer.message.Reset()
-		s.endTool(r)
+		s.endTool(&r)
 	case "error":
 		s.answer.warning = r.Message
 		s.Display.ReportLine(program.OneLine(s.Display.Hide(r.Message), 500), "")
 	case "result":
 		s.StartGrace()
-		s.answer.result = r
+		s.answer.result = &r
 	}
+	return true
+}
+
+// longLine handles a truncated line. A truncated message of the model makes the invocation fail.
+// For a truncated tool result, only the fact that the tool has ended is used.
+func (s *stream) longLine(head []byte, fail *runner.Failure) bool {
+	switch {
+	case bytes.HasPrefix(head, []byte(`{"type":"message"`)) && bytes.Contains(head, []byte(`"role":"assistant"`)):
+		s.Fail(fail)
+	case bytes.HasPrefix(head, []byte(`{"type":"tool_result"`)):
+		s.flushLine()
+		s.answer.message.Reset()
+		// The line is the result of a current tool call, but the id of the call is unknown.
+		s.Display.ForgetTools()
+	}
+	return true
 }
 
 // addText handles the next piece of the model's text. It shows the lines that are complete, and also
@@ -142,16 +143,8 @@ func (s *stream) flushLine() {
 	}
 }
 
-// beginTool handles the start of a tool call.
-func (s *stream) beginTool(r *record) {
-	input := program.MainInput(r.Parameters, mainInputs)
-	if r.Use != "" && len(s.uses) < maxUses {
-		s.uses[r.Use] = toolUse{s.Display.ToolUse(r.Tool, input), r.Tool, input}
-	}
-	s.Display.BeginTool(r.Use, r.Tool, input)
-}
-
-// endTool handles the result of a tool call. If the tool call was denied, it records that.
+// endTool handles the result of a tool call. If the tool call was denied, it records the reason and, if a
+// rule could allow the call, that rule.
 func (s *stream) endTool(r *record) {
 	use := s.uses[r.Use]
 	delete(s.uses, r.Use)
@@ -162,9 +155,19 @@ func (s *stream) endTool(r *record) {
 	s.ReportDenied(r.Output + "\n" + r.Error.Message)
 	isHidden := r.Error.Type == "tool_not_registered" && slices.Contains(builtIn, use.tool)
 	isRefused := isHidden || r.Error.Type == "policy_violation" || isOutside(r.Error.Message)
-	if isRefused && len(s.answer.refused) < maxRefused {
-		s.answer.refused = append(s.answer.refused, s.refusal(use, r.Error.Message))
+	if !isRefused || len(s.answer.refused) >= maxRefused {
+		return
 	}
+	isForbidden := slices.ContainsFunc(s.Order.Prompt.Permissions.DisallowedTools, func(denied string) bool {
+		r, _ := parseRule(denied)
+		return slices.Contains(r.tools, use.tool)
+	})
+	isUnfixable := slices.ContainsFunc(unfixableReasons, func(words string) bool { return strings.Contains(r.Error.Message, words) })
+	var rules []string // the rule that would allow the call
+	if !isForbidden && !isUnfixable {
+		rules = []string{program.PlainRule(toolNames[use.tool], use.input)}
+	}
+	s.answer.refused = append(s.answer.refused, s.Refusal(use.text, r.Error.Message, rules...))
 }
 
 // builtIn are the names of the CLI's own tools. The CLI hides a denied tool from the model.
@@ -175,26 +178,8 @@ func isOutside(why string) bool {
 	return strings.HasPrefix(why, "Access denied: plan path") || strings.HasPrefix(why, "Path not in workspace")
 }
 
-// refusal returns a denied tool call with the reason and, if a rule could allow the call, that
-// rule.
-func (s *stream) refusal(u toolUse, why string) runner.Refusal {
-	isOther := func(words string) bool { return strings.Contains(why, words) }
-	if s.isDenied(u) || slices.ContainsFunc(unfixableReasons, isOther) {
-		return s.Refusal(u.text, why)
-	}
-	return s.Refusal(u.text, why, program.PlainRule(toolNames[u.tool], u.input))
-}
-
 // unfixableReasons are texts in the reasons for denials that no rule could prevent.
 var unfixableReasons = []string{"build configuration", " path", "Plan Mode"}
-
-// isDenied reports whether the order forbids the tool of a tool call.
-func (s *stream) isDenied(u toolUse) bool {
-	return slices.ContainsFunc(s.Order.Prompt.Permissions.DisallowedTools, func(denied string) bool {
-		r, _ := parseRule(denied)
-		return slices.Contains(r.tools, u.tool)
-	})
-}
 
 // toolNames maps the names of the CLI's tools to their names in workflows.
 var toolNames = map[string]string{

@@ -164,19 +164,14 @@ func parseRule(entry string) (r rule, isExact bool) {
 	case !slices.Contains(r.tools, shell):
 		return r, false
 	}
-	return r.withCommand(m[2])
-}
-
-// withCommand returns the rule restricted to a command. If part ends with ":*" or " *", the rule is
-// restricted to commands that start with the text before that. isExact is false if the rule could
-// not be restricted.
-func (r rule) withCommand(part string) (_ rule, isExact bool) {
-	begin, isPrefix := strings.CutSuffix(part, ":*")
+	// A command that ends with ":*" or " *" restricts the rule to commands that start with the text before
+	// that.
+	begin, isPrefix := strings.CutSuffix(m[2], ":*")
 	if !isPrefix {
-		begin, isPrefix = strings.CutSuffix(part, " *")
+		begin, isPrefix = strings.CutSuffix(m[2], " *")
 	}
 	switch {
-	case part == "*" || isPrefix && begin == "":
+	case m[2] == "*" || isPrefix && begin == "":
 		return r, true
 	case begin == "" || strings.Contains(begin, "*") || strings.ContainsFunc(begin, unicode.IsControl):
 		return r, false

@@ -147,7 +147,19 @@ func addMessages(r *Report, s Source, p *conversations, room int) {
 	for _, c := range p.all {
 		l.read(c)
 	}
-	l.addOmissions(r)
+	if l.shortened > 0 {
+		r.addOmission("Only the first and the last messages of %s are shown; all of them would be too large for one page.", state.Count(l.shortened, "state execution"))
+	}
+	if l.missing > 0 {
+		r.addOmission("%s can't be shown: the transcript is not on this machine.", state.Count(l.missing, "conversation"))
+	}
+	if l.unknownCLI > 0 {
+		r.addOmission("%s can't be shown: the agent CLI is unknown.", state.Count(l.unknownCLI, "conversation"))
+	}
+	if more := len(l.problems) - 10; more > 0 {
+		l.problems = append(l.problems[:10], fmt.Sprintf("%d more conversations can't be read.", more))
+	}
+	r.LeftOut = append(r.LeftOut, l.problems...)
 }
 
 // byImportance returns the executions, which are ordered by number, in another order: first the
@@ -186,7 +198,16 @@ func (l *messageReader) read(c *conversation) {
 			talks[n] = &messageBuffer{limit: limit}
 			order = append(order, n)
 		}
-		talks[n].add(l.hideSecrets(m))
+		for _, text := range []*string{&m.Text, &m.Input} {
+			length := len(*text)
+			*text = l.source.Hide(*text)
+			if m.Cut > 0 && length > runner.MaxMessageText-4 && len(*text) > unsafeTail {
+				m.Cut += unsafeTail
+				*text = (*text)[:len(*text)-unsafeTail]
+			}
+		}
+		m.Subagent = l.source.Hide(m.Subagent)
+		talks[n].add(m)
 		return nil
 	})
 	for _, n := range order {
@@ -202,36 +223,4 @@ func (l *messageReader) read(c *conversation) {
 	case err != nil:
 		l.problems = append(l.problems, l.source.Hide(fmt.Sprintf("The conversation %s can't be read: %v", c.ID, err)))
 	}
-}
-
-// hideSecrets masks the secrets in a message. From the end of a truncated text it removes
-// unsafeTail bytes.
-func (l *messageReader) hideSecrets(m runner.Message) runner.Message {
-	for _, text := range []*string{&m.Text, &m.Input} {
-		length := len(*text)
-		*text = l.source.Hide(*text)
-		if m.Cut > 0 && length > runner.MaxMessageText-4 && len(*text) > unsafeTail {
-			m.Cut += unsafeTail
-			*text = (*text)[:len(*text)-unsafeTail]
-		}
-	}
-	m.Subagent = l.source.Hide(m.Subagent)
-	return m
-}
-
-// addOmissions notes in the report which conversations are missing or not complete.
-func (l *messageReader) addOmissions(r *Report) {
-	if l.shortened > 0 {
-		r.addOmission("Only the first and the last messages of %s are shown; all of them would be too large for one page.", state.Count(l.shortened, "state execution"))
-	}
-	if l.missing > 0 {
-		r.addOmission("%s can't be shown: the transcript is not on this machine.", state.Count(l.missing, "conversation"))
-	}
-	if l.unknownCLI > 0 {
-		r.addOmission("%s can't be shown: the agent CLI is unknown.", state.Count(l.unknownCLI, "conversation"))
-	}
-	if more := len(l.problems) - 10; more > 0 {
-		l.problems = append(l.problems[:10], fmt.Sprintf("%d more conversations can't be read.", more))
-	}
-	r.LeftOut = append(r.LeftOut, l.problems...)
 }

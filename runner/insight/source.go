@@ -52,20 +52,6 @@ func Build(s Source) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := newReport(m, s)
-	known, err := readConversations(s, r.Waits)
-	if err != nil {
-		r.addOmission("The history of the run can't be read: %s", shorten(s.Hide(err.Error()), 300))
-	}
-	pot := limitSize(r)
-	pot -= addFiles(r, s, pot/4)
-	addMessages(r, s, known, pot)
-	return r, nil
-}
-
-// newReport returns a report with the data from the events and the state file, without messages and
-// changed files.
-func newReport(m *report.Model, s Source) *Report {
 	run := s.Run
 	r := &Report{
 		WorkflowID: run.WorkflowID, Status: string(run.Progress.Status), Reason: s.Hide(state.WithoutCode(run.Progress.Reason)),
@@ -91,9 +77,16 @@ func newReport(m *report.Model, s Source) *Report {
 	for i, a := range m.Agents {
 		r.Agents[i] = *a
 	}
-	r.Costs = Costs{ByAgent: m.ByAgent(), ByState: m.ByState(), ByModel: m.ByModel()}
+	r.Costs.ByState, r.Costs.ByAgent, r.Costs.ByModel = m.Totals()
 	for _, x := range r.Executions {
-		r.Spent.Tokens = report.PlusTokens(r.Spent.Tokens, x.Spent.Tokens)
+		r.Spent.Tokens = r.Spent.Plus(x.Spent).Tokens
 	}
-	return r
+	known, err := readConversations(s, r.Waits)
+	if err != nil {
+		r.addOmission("The history of the run can't be read: %s", shorten(s.Hide(err.Error()), 300))
+	}
+	pot := limitSize(r)
+	pot -= addFiles(r, s, pot/4)
+	addMessages(r, s, known, pot)
+	return r, nil
 }

@@ -1,6 +1,7 @@
 package keyproxy
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"maps"
@@ -88,7 +89,15 @@ func (a *Account) Env(before []string) []string {
 	if a == nil {
 		return nil
 	}
-	return append(a.vendor.api.Env(a.Access()), noProxyVars(slices.Concat(a.proxy.options.Environ, before))...)
+	// NO_PROXY keeps the CLI and its child processes from sending requests for the key proxy to a proxy of
+	// the job. Some programs read NO_PROXY, others no_proxy. The value "*" stays unchanged, because not every
+	// program understands it in a list.
+	environ := slices.Concat(a.proxy.options.Environ, before)
+	list := cmp.Or(variable(environ, "NO_PROXY"), variable(environ, "no_proxy"))
+	if list != "*" && !slices.Contains(strings.Split(list, ","), loopback) {
+		list = strings.TrimPrefix(list+","+loopback, ",")
+	}
+	return append(a.vendor.api.Env(a.Access()), "NO_PROXY="+list, "no_proxy="+list)
 }
 
 // Watch calls the function report with the counts so far whenever a message of the model begins or ends.
@@ -131,14 +140,21 @@ func (a *Account) Metered() []state.Usage {
 	return list
 }
 
-// Used returns the counts so far, in the order of the models' names.
+// Used returns the counts so far, in the order of the models' names. It includes messages that have not
+// ended.
 func (a *Account) Used() []Sum {
 	if a == nil {
 		return nil
 	}
 	a.counts.mu.Lock()
 	defer a.counts.mu.Unlock()
-	return a.counts.all()
+	return a.counts.sums.With(func(yield func(*Message) bool) {
+		for open := range a.counts.open {
+			if m := open.counter.Message(); m != nil && !yield(m) {
+				return
+			}
+		}
+	})
 }
 
 // LastWait returns when one of the account's requests last waited for memory or for the budget. If a request
@@ -156,17 +172,6 @@ func (a *Account) LastWait() time.Time {
 
 // IsSpent reports whether a request was rejected because the budget is exhausted.
 func (a *Account) IsSpent() bool { return a != nil && a.isSpent.Load() }
-
-// all returns the counts so far, including messages that have not ended. The caller must hold c.mu.
-func (c *counts) all() []Sum {
-	return c.sums.With(func(yield func(*Message) bool) {
-		for open := range c.open {
-			if m := open.counter.Message(); m != nil && !yield(m) {
-				return
-			}
-		}
-	})
-}
 
 // closeGrace is how long Close waits for pending responses. A response that takes longer is aborted, and the
 // usage that the API has not counted by then is recorded with its maximum cost.

@@ -3,7 +3,6 @@ package keyproxy
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -40,19 +39,6 @@ func (p *Proxy) price(model string) (state.Price, bool) {
 		return state.Price{}, false
 	}
 	return p.options.Price(model)
-}
-
-// checkPrice returns an error if there is a budget and the model has no known price. A request without a
-// model passes.
-func (a *Account) checkPrice(model string) error {
-	l := &a.proxy.accounts
-	l.mu.Lock()
-	isLimited := l.left != nil
-	l.mu.Unlock()
-	if _, ok := a.proxy.price(model); model == "" || ok || !isLimited {
-		return nil
-	}
-	return fmt.Errorf("the model %q has no known price, but the run has a budget; set its price with the input prices", model)
 }
 
 // admitWaiting lets waiting requests pass, in the order of their arrival, until the budget doesn't suffice

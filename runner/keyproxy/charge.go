@@ -143,7 +143,10 @@ func (w *countedBody) events(p []byte) {
 		}
 		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
 			w.counter.Event(bytes.TrimSpace(data))
-			w.reportBegin()
+			if !w.begun && w.counter.Message() != nil {
+				w.begun = true
+				w.account.notify()
+			}
 		}
 		w.buffered, p = w.buffered[:0], rest
 	}
@@ -157,15 +160,6 @@ func (w *countedBody) document(p []byte) {
 	}
 	w.counter.Whole(w.buffered)
 	w.buffered = nil
-}
-
-// reportBegin notifies Watch when the message has begun, and does nothing after that.
-func (w *countedBody) reportBegin() {
-	if w.begun || w.counter.Message() == nil {
-		return
-	}
-	w.begun = true
-	w.account.notify()
 }
 
 // notify signals Watch that the counts have changed.

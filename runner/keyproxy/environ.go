@@ -1,7 +1,6 @@
 package keyproxy
 
 import (
-	"cmp"
 	"crypto/x509"
 	"fmt"
 	"slices"
@@ -12,18 +11,6 @@ import (
 
 // loopback is the address on which the proxy listens. Clients find it in NO_PROXY by comparing the text.
 const loopback = "127.0.0.1"
-
-// noProxyVars returns NO_PROXY and no_proxy with the loopback address added to environ's list. They keep
-// the agent CLI and its child processes from sending requests for the key proxy to a proxy of the job.
-// Some programs read NO_PROXY, others no_proxy. The value "*" stays unchanged, because not every program
-// understands it in a list.
-func noProxyVars(environ []string) []string {
-	list := cmp.Or(variable(environ, "NO_PROXY"), variable(environ, "no_proxy"))
-	if list != "*" && !slices.Contains(strings.Split(list, ","), loopback) {
-		list = strings.TrimPrefix(list+","+loopback, ",")
-	}
-	return []string{"NO_PROXY=" + list, "no_proxy=" + list}
-}
 
 // variable returns the value of a variable in an environment. If a name occurs twice, the last entry is used.
 func variable(environ []string, name string) string {

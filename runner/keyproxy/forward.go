@@ -3,15 +3,15 @@ package keyproxy
 import (
 	"context"
 	"crypto/subtle"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log"
 	"maps"
-	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/http/httputil"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -90,14 +90,31 @@ type exchangeKey struct{}
 func exchangeOf(r *http.Request) *exchange { return r.Context().Value(exchangeKey{}).(*exchange) }
 
 // handleResponse processes the header of the API's response before the response is passed on. It stores
-// the status and the Retry-After time, and makes the body count tokens and mask secrets as it is read.
+// the status and, after a status 429 or 5xx, the Retry-After time. It makes the body count tokens and mask
+// secrets as it is read.
 func (p *Proxy) handleResponse(r *http.Response) error {
 	e := exchangeOf(r.Request)
-	e.account.storeRetryAfter(r)
-	defer p.mask(r)
+	if r.StatusCode == http.StatusTooManyRequests || r.StatusCode >= 500 {
+		now := time.Now()
+		if wait, ok := parseRetryAfter(r.Header.Get("Retry-After"), now); ok {
+			e.account.counts.mu.Lock()
+			e.account.counts.retryAfter = now.Add(wait)
+			e.account.counts.mu.Unlock()
+		}
+	}
 	if e.status = r.StatusCode; e.isPaid && e.status < http.StatusMultipleChoices {
 		e.startCounting(r)
 	}
+	// Some gateways repeat parts of the request, with the API key, in the response.
+	for _, values := range r.Header {
+		for i := range values {
+			values[i] = p.secrets.Text(values[i])
+		}
+	}
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{p.secrets.MaskReader(r.Body), r.Body}
 	return nil
 }
 
@@ -144,8 +161,12 @@ func (a *Account) parse(r *http.Request, e *exchange) (err error) {
 	}
 	e.request.Size = r.ContentLength
 	if e.isPaid {
-		if err := a.checkPrice(e.request.Model); err != nil {
-			return err
+		l := &a.proxy.accounts
+		l.mu.Lock()
+		isLimited := l.left != nil
+		l.mu.Unlock()
+		if _, ok := a.proxy.price(e.request.Model); e.request.Model != "" && !ok && isLimited {
+			return fmt.Errorf("the model %q has no known price, but the run has a budget; set its price with the input prices", e.request.Model)
 		}
 	}
 	return a.check(e.request)
@@ -201,19 +222,53 @@ func (v *vendor) refuse(w http.ResponseWriter, status int, message string) {
 	_ = json.NewEncoder(w).Encode(v.api.ErrorBody(status, message)) // fails if the client has left
 }
 
-// newTransport returns the transport for requests to the API. It sets no time limit for responses, because
-// the agent CLI has its own limits and closes the connection when they are reached.
-func newTransport(authorities *x509.CertPool) *http.Transport {
-	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
-	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         dialer.DialContext,
-		TLSClientConfig:     &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout: 30 * time.Second,
-		IdleConnTimeout:     time.Minute,
-		MaxIdleConnsPerHost: 64,
-		DisableCompression:  true, // the response is passed on in the encoding that the client requested
-		ForceAttemptHTTP2:   true,
-		HTTP2:               &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
+// finalTransport is a transport that returns only the final response. It drops informational responses,
+// such as early hints, and trailers. The proxy would not mask secrets in these, and no client needs them.
+type finalTransport struct{ *http.Transport }
+
+// RoundTrip implements http.RoundTripper.
+func (f finalTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	sent := &exchangeOf(r).isSent
+	answer, err := f.Transport.RoundTrip(r.WithContext(httptrace.WithClientTrace(noValues{r.Context()}, &httptrace.ClientTrace{
+		WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(sent.Load() || w.Err == nil) },
+	})))
+	if err != nil {
+		return nil, err
 	}
+	last := *answer // a copy, because the transport later adds trailers to the original
+	last.Request, last.Trailer = r, nil
+	return &last, nil
+}
+
+// noValues hides the values of a context. One of these values is a client trace of httputil.ReverseProxy,
+// which would forward informational responses.
+type noValues struct{ context.Context }
+
+// Value returns nil for every key.
+func (noValues) Value(any) any { return nil }
+
+// maxRetryAfter is the longest wait that an API can request.
+const maxRetryAfter = 365 * 24 * time.Hour
+
+// parseRetryAfter parses the value of a Retry-After header, which is a number of seconds or a date. It
+// returns false if the value is neither.
+func parseRetryAfter(text string, now time.Time) (time.Duration, bool) {
+	if n, err := strconv.ParseFloat(text, 64); err == nil && n >= 0 {
+		return time.Duration(min(n, maxRetryAfter.Seconds()) * float64(time.Second)), true
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return min(max(at.Sub(now), 0), maxRetryAfter), true
+	}
+	return 0, false
+}
+
+// RetryAfter returns when the API accepts the next request, according to the last failed response with a
+// valid Retry-After header. It returns the zero time if there was none.
+func (a *Account) RetryAfter() time.Time {
+	if a == nil {
+		return time.Time{}
+	}
+	a.counts.mu.Lock()
+	defer a.counts.mu.Unlock()
+	return a.counts.retryAfter
 }

@@ -11,6 +11,7 @@
 package keyproxy
 
 import (
+	"crypto/tls"
 	"fmt"
 	"log"
 	"net"
@@ -92,16 +93,19 @@ func Start(o Options) (*Proxy, error) {
 	p.address = l.Addr().String()
 	p.addresses = regexp.MustCompile(`(?:http://)?` + regexp.QuoteMeta(p.address) + `(?:` + regexp.QuoteMeta(prefix) + `[a-z]+/[A-Z2-7]{26})?`)
 	p.secrets, _ = secrets.New(values)
-	p.transport = newTransport(p.authorities())
-	p.serve(l)
-	return p, nil
-}
-
-// Address returns the address on which the proxy listens: 127.0.0.1, a colon and the port.
-func (p *Proxy) Address() string { return p.address }
-
-// serve starts the HTTP server on a listener, in a goroutine.
-func (p *Proxy) serve(l net.Listener) {
+	// The transport sets no time limit for responses, because the agent CLI has its own limits and closes the
+	// connection when they are reached.
+	p.transport = &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSClientConfig:     &tls.Config{RootCAs: p.authorities(), MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout: 30 * time.Second,
+		IdleConnTimeout:     time.Minute,
+		MaxIdleConnsPerHost: 64,
+		DisableCompression:  true, // the response is passed on in the encoding that the client requested
+		ForceAttemptHTTP2:   true,
+		HTTP2:               &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
+	}
 	errorLog := log.New(logWriter{p}, "", 0)
 	p.server = &http.Server{
 		Handler: p.handler(errorLog), ErrorLog: errorLog,
@@ -114,7 +118,11 @@ func (p *Proxy) serve(l net.Listener) {
 		defer close(p.served)
 		_ = p.server.Serve(l) // returns after Close
 	}()
+	return p, nil
 }
+
+// Address returns the address on which the proxy listens: 127.0.0.1, a colon and the port.
+func (p *Proxy) Address() string { return p.address }
 
 // Close stops the proxy, aborts pending requests, and returns when all requests have ended.
 func (p *Proxy) Close() error {

@@ -32,19 +32,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// seen records the requests that an API received.
+// seen contains a description of each request that an API received.
 type seen struct {
 	mu       sync.Mutex // guards requests
 	requests []string
-}
-
-// record adds a description of a request.
-func (s *seen) record(r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.requests = append(s.requests, fmt.Sprintf("%s %s %s%s key=%q auth=%q %s", r.Method, r.RequestURI,
-		r.Header.Get("Anthropic-Beta"), r.Header["Accept-Encoding"], r.Header.Get("X-Api-Key"), r.Header.Get("Authorization"), body))
 }
 
 // all returns the descriptions of all requests so far.
@@ -59,7 +50,11 @@ func api(t testing.TB, answer http.HandlerFunc) (*httptest.Server, *seen) {
 	t.Helper()
 	s := &seen{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.record(r)
+		body, _ := io.ReadAll(r.Body)
+		s.mu.Lock()
+		s.requests = append(s.requests, fmt.Sprintf("%s %s %s%s key=%q auth=%q %s", r.Method, r.RequestURI,
+			r.Header.Get("Anthropic-Beta"), r.Header["Accept-Encoding"], r.Header.Get("X-Api-Key"), r.Header.Get("Authorization"), body))
+		s.mu.Unlock()
 		if answer == nil {
 			io.WriteString(w, "pong")
 			return

@@ -15,22 +15,15 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// startHangingAPI starts an API that never responds. It signals on came when a request has arrived, and on
-// gone when its client has left.
-func startHangingAPI(t *testing.T) (server *httptest.Server, came, gone chan struct{}) {
-	came, gone = make(chan struct{}, 1), make(chan struct{}, 1)
-	server, _ = api(t, func(_ http.ResponseWriter, r *http.Request) {
+// TestEndOfAnInvocationEndsItsRequests checks that closing an account ends its requests, even if their
+// responses have begun, and that closing the proxy ends all requests.
+func TestEndOfAnInvocationEndsItsRequests(t *testing.T) {
+	came, gone := make(chan struct{}, 1), make(chan struct{}, 1)
+	upstream, _ := api(t, func(_ http.ResponseWriter, r *http.Request) { // never responds
 		came <- struct{}{}
 		<-r.Context().Done()
 		gone <- struct{}{}
 	})
-	return server, came, gone
-}
-
-// TestEndOfAnInvocationEndsItsRequests checks that closing an account ends its requests, even if their
-// responses have begun, and that closing the proxy ends all requests.
-func TestEndOfAnInvocationEndsItsRequests(t *testing.T) {
-	upstream, came, gone := startHangingAPI(t)
 	p := start(t, Options{Vendors: vendors(upstream.URL)})
 	one, two := p.Open(toy, "one"), p.Open(toy, "two")
 	for _, c := range []struct {

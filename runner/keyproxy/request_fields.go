@@ -115,8 +115,9 @@ func (f RequestFields) readNested(r *Request, d *jsontext.Decoder, names []strin
 			if err != nil {
 				return errNoJSON
 			}
-			if name = t.String(); len(names) == 0 {
-				f.noteUnknown(r, name)
+			name = t.String()
+			if len(names) == 0 && len(f.Known) > 0 && len(r.UnknownFields) < maxLoggedOnce && !slices.Contains(f.Known, name) {
+				r.UnknownFields = append(r.UnknownFields, name)
 			}
 		}
 		err = f.read(r, d, append(names, name))
@@ -125,13 +126,6 @@ func (f RequestFields) readNested(r *Request, d *jsontext.Decoder, names []strin
 		_, err = d.ReadToken()
 	}
 	return err
-}
-
-// noteUnknown adds the name of a top-level field to r.UnknownFields if f.Known is not empty and lacks it.
-func (f RequestFields) noteUnknown(r *Request, name string) {
-	if len(f.Known) > 0 && len(r.UnknownFields) < maxLoggedOnce && !slices.Contains(f.Known, name) {
-		r.UnknownFields = append(r.UnknownFields, name)
-	}
 }
 
 var (

@@ -28,9 +28,16 @@ func newVendor(v Vendor) (*vendor, error) {
 		v.Upstream = v.API.Upstream()
 	}
 	one.isDirect = strings.TrimSuffix(v.Upstream, "/") == v.API.Upstream()
-	var err error
-	one.upstream, err = parseUpstream(v.Upstream)
-	return one, err
+	// The errors don't quote the URL, because it may contain a password.
+	u, err := url.Parse(v.Upstream)
+	switch {
+	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "":
+		return nil, errors.New("the API's address is not an http or https URL")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New("the API's address must not contain a login, a query or a fragment")
+	}
+	one.upstream = u
+	return one, nil
 }
 
 // clientHeaders are headers that every HTTP client may send.
@@ -54,18 +61,6 @@ func checkCredential(secret string) error {
 		return errors.New("the key contains spaces, line breaks or other characters that keys don't have")
 	}
 	return nil
-}
-
-// parseUpstream parses the URL of an API. Its errors don't quote the URL, because it may contain a password.
-func parseUpstream(text string) (*url.URL, error) {
-	u, err := url.Parse(text)
-	switch {
-	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "":
-		return nil, errors.New("the API's address is not an http or https URL")
-	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("the API's address must not contain a login, a query or a fragment")
-	}
-	return u, nil
 }
 
 // HasKey reports whether the proxy has a key for the API of an agent CLI.

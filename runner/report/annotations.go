@@ -57,7 +57,6 @@ const (
 // the budget is spent, and for checkpoints that could not be stored. A notice contains the result.
 // Repeated annotations are dropped, and each level has at most ten. The tenth also contains the
 // number of annotations that were left out, so only Close shows it.
-// shows it.
 type Annotations struct {
 	log    JobLog
 	scope  func(state string) (file string)
@@ -80,17 +79,33 @@ func NewAnnotations(log JobLog, m *Model, scope func(state string) (file string)
 func (a *Annotations) Report(e state.Event) error {
 	switch b := e.Body.(type) {
 	case *state.Retry:
-		a.warnRetry(e, b)
+		switch {
+		case !b.Service:
+			a.annotateState(LevelWarning, e, "was tried again", b.Error, 0)
+		case b.N == 1: // the service is unavailable
+			a.annotateState(LevelWarning, e, "waits for the service", b.Error, 0)
+		}
 	case *state.NodeAttempt:
 		if b.Reason == "no_transition_tag" {
 			a.warnReminders(e)
 		}
 	case *state.StateFinished:
-		a.warnRefusals(e, b)
+		if len(b.Denied) > 0 {
+			var refused []string
+			for _, r := range b.AllRefusals() {
+				refused = append(refused, withoutQuotes(refusalText(r)))
+			}
+			a.annotateState(LevelWarning, e, "was refused tool uses", strings.Join(refused, "\n"), 0)
+		}
+		if !b.OK && strings.Contains(b.Error, " reminder") {
+			a.warnReminders(e)
+		}
 	case *state.Transition:
-		a.warnNotDone(b, e)
+		a.warnNotDone(e, b)
 	case *state.AgentFinished:
-		a.annotateFailure(e, b.Error)
+		if b.Error != "" {
+			a.annotateFailure(e, b.Error)
+		}
 	case *state.Limit:
 		a.warnBudget(b)
 	case *state.Checkpoint:
@@ -102,16 +117,6 @@ func (a *Annotations) Report(e state.Event) error {
 		a.prepareEnding(b)
 	}
 	return nil
-}
-
-// warnRetry warns about a retry. If the service is unavailable, it warns only about the first retry.
-func (a *Annotations) warnRetry(e state.Event, b *state.Retry) {
-	switch {
-	case !b.Service:
-		a.warn(e, "was tried again", b.Error)
-	case b.N == 1:
-		a.warn(e, "waits for the service", b.Error)
-	}
 }
 
 // Annotate shows an annotation that belongs to no event, such as a problem in a workflow. The
@@ -137,14 +142,14 @@ func (a *Annotations) Annotate(n Annotation) {
 // Close shows the tenth annotation of each level. If Next was not called, it also shows how the run
 // ended. Annotations after the tenth are not shown, because GitHub would not show them.
 func (a *Annotations) Close() error {
-	a.showEnding("")
+	_ = a.Next("") // never returns an error
 	for _, name := range []string{LevelError, LevelWarning, LevelNotice} {
 		n, isHeld := a.tenth[name]
 		if !isHeld {
 			continue
 		}
 		if more := a.counts[name] - maxPerLevel; more > 0 {
-			note := fmt.Sprintf("\nand %s, which GitHub does not show here; the step summary lists all", count(more, "more "+name))
+			note := fmt.Sprintf("\nand %s, which GitHub does not show here; the step summary lists all", state.Count(more, "more "+name))
 			n.Text = shortenMiddle(n.Text, maxAnnotation-len(note)) + note
 		}
 		a.log.Annotate(n)
@@ -152,64 +157,36 @@ func (a *Annotations) Close() error {
 	return nil
 }
 
-// newAnnotation returns an annotation at the file of an event's state. The annotation has no file if
-// the repository doesn't contain the file, or if the file's path is not plain text.
-func (a *Annotations) newAnnotation(levelName string, e state.Event, what string) Annotation {
-	n := Annotation{Level: levelName, Title: fmt.Sprintf("%s in %s %s", name(e.Agent), name(e.State), what)}
-	if file := a.scope(e.State); plain(file) == file {
-		n.File = file
+// annotateState shows an annotation at the file of an event's state, with the title "AGENT in STATE"
+// and what. The annotation has no file and no line if the repository doesn't contain the file, or if
+// the file's path is not plain text.
+func (a *Annotations) annotateState(level string, e state.Event, what, text string, line int) {
+	n := Annotation{Level: level, Title: fmt.Sprintf("%s in %s %s", name(e.Agent), name(e.State), what), Text: text}
+	if file := a.scope(e.State); file != "" && plain(file) == file {
+		n.File, n.Line = file, line
 	}
-	return n
-}
-
-// warn shows a warning at the file of an event's state. The title consists of "AGENT in STATE" and
-// the parameter what.
-func (a *Annotations) warn(e state.Event, what, text string) {
-	n := a.newAnnotation(LevelWarning, e, what)
-	n.Text = text
 	a.Annotate(n)
 }
 
-// annotateFailure shows an error with the reason why an agent failed. It does nothing if fault is
-// empty.
+// annotateFailure shows an error with the reason why an agent failed.
 func (a *Annotations) annotateFailure(e state.Event, fault string) {
-	if fault == "" {
-		return
-	}
-	n := a.newAnnotation(LevelError, e, "failed")
-	agent := a.model.agents[e.Agent]
-	n.Text = agent.reason()
-	outputs := agent.last.Outputs()
+	agent, line := a.model.agents[e.Agent], lineNumberIn(fault, e.State)
+	shown, outputs := agent.reason(), agent.last.Outputs()
 	for _, one := range outputs {
-		n.Text += "\n" + one.Name + ":\n" + text.LastLines(one.Text, maxScriptOutput/len(outputs))
+		shown += "\n" + one.Name + ":\n" + text.LastLines(one.Text, maxScriptOutput/len(outputs))
+		line = cmp.Or(line, lineNumberIn(one.Text, e.State))
 	}
 	if last := agent.last.lastVerdict(); last != nil {
-		n.Text += "\n" + failedOutput(last)
+		shown += "\n" + failedOutput(last)
 	}
-	if n.File != "" {
-		n.Line = lineNumberIn(fault, e.State)
-		for _, one := range outputs {
-			n.Line = cmp.Or(n.Line, lineNumberIn(one.Text, e.State))
-		}
-	}
-	a.Annotate(n)
-}
-
-// warnRefusals warns about tool calls that were denied, and about an agent that used all reminders.
-func (a *Annotations) warnRefusals(e state.Event, b *state.StateFinished) {
-	if len(b.Denied) > 0 {
-		a.warn(e, "was refused tool uses", refusalsText(b.AllRefusals()))
-	}
-	if !b.OK && strings.Contains(b.Error, " reminder") {
-		a.warnReminders(e)
-	}
+	a.annotateState(LevelError, e, "failed", shown, line)
 }
 
 // warnNotDone warns that an agent has left a state although its work was not done. This is not an
 // error, since the workflow defines how to continue.
-func (a *Annotations) warnNotDone(b *state.Transition, e state.Event) {
+func (a *Annotations) warnNotDone(e state.Event, b *state.Transition) {
 	if x := a.model.agents[e.Agent].last; x != nil && x.Status == Failed && x.transitionCount == 1 {
-		a.warn(e, "was not done; continues with "+name(b.Target), x.Error)
+		a.annotateState(LevelWarning, e, "was not done; continues with "+name(b.Target), x.Error, 0)
 	}
 }
 
@@ -220,35 +197,7 @@ func (a *Annotations) warnReminders(e state.Event) {
 		return
 	}
 	last := x.Reminders[len(x.Reminders)-1]
-	a.warn(e, "used up its reminders", count(len(x.Reminders), "reminder")+", the last because: "+last.Text)
-}
-
-// failedOutput returns the ends of the outputs of the commands that failed in an attempt. It leaves
-// out further commands when it has collected maxText bytes.
-func failedOutput(b *state.NodeAttempt) string {
-	text := ""
-	for _, r := range b.Results {
-		if r.RC != 0 && len(text) < maxText {
-			text += r.Tail
-		}
-	}
-	return text
-}
-
-// refusalsText returns a line for each tool call that was denied.
-func refusalsText(denied []state.Refusal) string {
-	var b strings.Builder
-	for _, r := range denied {
-		b.WriteString(cut(r.Use, widestRefused))
-		if r.Reason != "" {
-			b.WriteString(": " + strings.TrimRight(r.Reason, "."))
-		}
-		if setting := allowSetting(r); setting != "" {
-			b.WriteString(allowIntro + setting)
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
+	a.annotateState(LevelWarning, e, "used up its reminders", state.Count(len(x.Reminders), "reminder")+", the last because: "+last.Text, 0)
 }
 
 // budgetWarningShare is the share of the budget that must be spent before there is a warning.
@@ -269,15 +218,67 @@ const lineForms = `(?::|: line )([1-9][0-9]{0,6})\b`
 
 // lineNumberIn returns the first line number that a text gives for a file, or 0 if it gives no
 // line.
-func lineNumberIn(text, file string) int {
+func lineNumberIn(text, file string) (line int) {
 	form, err := regexp.Compile(`(?:^|[^A-Za-z0-9_.-])` + regexp.QuoteMeta(file) + lineForms)
 	if file == "" || err != nil {
 		return 0
 	}
-	m := form.FindStringSubmatch(text)
-	if m == nil {
-		return 0
+	if m := form.FindStringSubmatch(text); m != nil {
+		line, _ = strconv.Atoi(m[1])
 	}
-	n, _ := strconv.Atoi(m[1])
-	return n
+	return line
+}
+
+// prepareEnding prepares the annotation about the end of the run. If the run has completed, the
+// annotation is shown immediately, without next steps.
+func (a *Annotations) prepareEnding(b *state.RunFinished) {
+	n := Annotation{Level: LevelNotice, Title: strings.ReplaceAll(name(string(b.Status)), "_", " ") + " " + a.model.costSummary(b), Text: state.WithoutCode(b.Reason)}
+	switch b.Status {
+	case state.Completed:
+		n.Text = "without a result"
+		if b.Result != nil {
+			n.Text = cmp.Or(string(*b.Result), "with an empty result")
+		}
+	case state.Suspended:
+		// Each question becomes one line, so that no part of it can look like a line of the annotation.
+		open := waitsOfKind(a.model.openWaits(), state.ForAnswer)
+		for _, w := range open[:min(len(open), maxQuoted)] {
+			n.Text += fmt.Sprintf("\nQuestion %d: %s", w.Number, cut(w.Question, maxAnnotation/(2*maxQuoted)))
+		}
+		if more := len(open) - maxQuoted; more > 0 {
+			n.Text += "\nand " + state.Count(more, "more question")
+		}
+	case state.Failed:
+		// If an agent has failed, the agent's annotation already contains the reason.
+		if a.counts[LevelError] == 0 {
+			n.Level = LevelError
+		} else {
+			n.Text = failedAgent(b.Reason)
+		}
+	case state.Cancelled:
+		n.Level = LevelWarning
+	default:
+		n.Level = LevelError
+	}
+	if a.ending = &n; b.Status == state.Completed {
+		_ = a.Next("") // never returns an error
+	}
+}
+
+// maxQuoted is the maximum number of open questions in an annotation.
+const maxQuoted = 3
+
+// Next shows how the run ended and how to continue it. Only the first call after the end of the run has
+// an effect.
+func (a *Annotations) Next(text string) error {
+	n := a.ending
+	if n == nil {
+		return nil
+	}
+	a.ending = nil
+	if text != "" {
+		n.Text = strings.TrimSpace(shortenMiddle(n.Text, maxAnnotation/2) + "\nNext: " + withoutBackticks(text))
+	}
+	a.Annotate(*n)
+	return nil
 }

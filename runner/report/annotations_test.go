@@ -19,9 +19,10 @@ func TestAnnotationsGolden(t *testing.T) {
 	for _, name := range recordedRuns {
 		t.Run(name, func(t *testing.T) {
 			var log jobLog
-			a := NewAnnotations(&log, NewLiveModel(), workflowFile)
-			replayFile(t, name, advisedReporter{a, "start the workflow again"})
-			closed(t, a)
+			f := newFanout(t)
+			f.Add("annotations", NewAnnotations(&log, f.Model, workflowFile))
+			replayFile(t, name, f, 0, "start the workflow again")
+			f.Close()
 			goldenFile(t, name+".annotations.txt", log.String())
 		})
 	}
@@ -31,11 +32,12 @@ func TestAnnotationsGolden(t *testing.T) {
 func annotated(t *testing.T, events ...state.Event) []Annotation {
 	t.Helper()
 	var log jobLog
-	a := NewAnnotations(&log, NewLiveModel(), workflowFile)
+	f := newFanout(t)
+	f.Add("annotations", NewAnnotations(&log, f.Model, workflowFile))
 	for _, e := range events {
-		report(t, a, e)
+		f.Report(e)
 	}
-	closed(t, a)
+	f.Close()
 	return log.notes
 }
 
@@ -44,18 +46,19 @@ func annotated(t *testing.T, events ...state.Event) []Annotation {
 func TestTenAnnotationsOfALevel(t *testing.T) {
 	for _, n := range []int{0, 1, 9, 10, 11, 40} {
 		var log jobLog
-		a := NewAnnotations(&log, NewLiveModel(), workflowFile)
+		f := newFanout(t)
+		f.Add("annotations", NewAnnotations(&log, f.Model, workflowFile))
 		for i := range n {
-			report(t, a, state.Event{Agent: "main", State: "A.md", Body: &state.AgentFinished{Error: fmt.Sprintf("error %d", i+1)}})
-			report(t, a, state.Event{Agent: "main", State: "A.md", Body: &state.Retry{Error: fmt.Sprintf("error %d", i+1)}})
+			f.Report(state.Event{Agent: "main", State: "A.md", Body: &state.AgentFinished{Error: fmt.Sprintf("error %d", i+1)}})
+			f.Report(state.Event{Agent: "main", State: "A.md", Body: &state.Retry{Error: fmt.Sprintf("error %d", i+1)}})
 		}
 		assert.Check(t, is.Equal(len(log.notes), 2*min(n, 9)), "%d errors and warnings: annotations at once", n)
-		closed(t, a)
+		f.Close()
 		assert.Check(t, is.Equal(len(log.notes), 2*min(n, 10)), "%d errors and warnings: annotations", n)
 		if n < 10 {
 			continue
 		}
-		tenth, more := log.notes[18], fmt.Sprintf("and %s, which", count(n-10, "more error"))
+		tenth, more := log.notes[18], fmt.Sprintf("and %s, which", state.Count(n-10, "more error"))
 		assert.Check(t, tenth.Level == LevelError && strings.HasPrefix(tenth.Text, "error 10") && strings.Contains(tenth.Text, more) == (n > 10), "%d errors: the tenth is %+v, want it to say %q: %t", n, tenth, more, n > 10)
 	}
 }
@@ -77,13 +80,14 @@ func TestAnnotationTextIsCut(t *testing.T) {
 		for _, size := range []int{3980, 4001, 100_000} {
 			text := "begin" + strings.Repeat(filler, size/len(filler)) + "end"
 			var log jobLog
-			a := NewAnnotations(&log, NewLiveModel(), workflowFile)
+			f := newFanout(t)
+			a := NewAnnotations(&log, f.Model, workflowFile)
+			f.Add("annotations", a)
 			for i := range 12 {
 				a.Annotate(Annotation{Level: LevelError, Title: text, Text: fmt.Sprint("begin", i, text)})
 			}
-			report(t, a, state.Event{Body: &state.RunFinished{Status: state.Failed, Reason: text}})
-			must(t, a.Next(text))
-			closed(t, a)
+			reportAdvised(f, state.Event{Body: &state.RunFinished{Status: state.Failed, Reason: text}}, text)
+			f.Close()
 			for _, n := range log.notes {
 				if utf8.RuneCountInString(n.Text) > 4000 || columns(n.Title) > 200 || !strings.HasPrefix(n.Text, "begin") ||
 					!(strings.HasSuffix(n.Text, "end") || strings.Contains(n.Text, "end\nand 2 more errors")) {

@@ -58,15 +58,7 @@ func (d *DebugWriter) Report(e state.Event) error {
 	default:
 		return nil
 	}
-	return d.write(&r)
-}
-
-// Close implements Reporter.
-func (d *DebugWriter) Close() error { return nil }
-
-// write writes r to result.json in the debug folder of the attempt.
-func (d *DebugWriter) write(r *debugResult) error {
-	data, err := json.MarshalIndent(r, "", "  ")
+	data, err := json.MarshalIndent(&r, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -76,3 +68,6 @@ func (d *DebugWriter) write(r *debugResult) error {
 	}
 	return files.Write(filepath.Join(folder, "result.json"), append(data, '\n'), 0o600)
 }
+
+// Close implements Reporter.
+func (d *DebugWriter) Close() error { return nil }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -45,26 +46,23 @@ func NewEventLog(w io.Writer, workflowID string, after int) *EventLog {
 // the line. The log may also contain events of other runs. If path is a pipe or a device, existing
 // events are not read.
 func OpenEventLog(path, workflowID string) (*EventLog, error) {
-	f, last, err := openLog(path, workflowID)
+	l := &EventLog{id: workflowID}
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		l.file, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	} else {
+		if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+			l.lastSeq, err = repairLog(path, workflowID)
+		}
+		if err == nil {
+			l.file, _, err = files.OpenTarget(path, os.O_WRONLY|os.O_APPEND, 0)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open event log: %w", err)
 	}
-	return &EventLog{w: f, file: f, id: workflowID, lastSeq: last}, nil
-}
-
-// openLog opens the log. It returns the number of the run's last event in it, or 0.
-func openLog(path, workflowID string) (f *os.File, last int, err error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		f, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-		return f, 0, err
-	}
-	if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
-		last, err = repairLog(path, workflowID)
-	}
-	if err == nil {
-		f, _, err = files.OpenTarget(path, os.O_WRONLY|os.O_APPEND, 0)
-	}
-	return f, last, err
+	l.w = l.file
+	return l, nil
 }
 
 // Restart makes the log accept the events of a new run, whose numbers start at 1 again, although the
@@ -154,16 +152,42 @@ func (l *EventLog) Close() error {
 	return l.file.Close()
 }
 
-// seqOf returns the number of the event in a line. It returns false if the line is not an event of
-// the run.
-func seqOf(line []byte, workflowID string) (int, bool) {
-	if !bytes.Contains(line, []byte(workflowID)) {
-		return 0, false
+// repairLog creates the log at path if it is missing, and removes an incomplete last line that a
+// crash has left. If the last line is not followed by a line break, but was not left by a crash, it
+// adds the line break. It returns the number of the run's last event in the log. It opens the file
+// itself, because some systems can't truncate a file that is open for appending.
+func repairLog(path, workflowID string) (last int, err error) {
+	f, _, err := files.OpenTarget(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return 0, err
 	}
-	var head struct {
-		WorkflowID string `json:"workflow_id"`
-		Seq        int    `json:"seq"`
+	defer func() { err = errors.Join(err, f.Close()) }()
+	end, note := int64(0), func(line []byte) {
+		var head struct {
+			WorkflowID string `json:"workflow_id"`
+			Seq        int    `json:"seq"`
+		}
+		if bytes.Contains(line, []byte(workflowID)) && json.Unmarshal(line, &head) == nil && head.WorkflowID == workflowID {
+			last = head.Seq
+		}
 	}
-	err := json.Unmarshal(line, &head)
-	return head.Seq, err == nil && head.WorkflowID == workflowID
+	in, rest := eventLines(f)
+	for in.Scan() {
+		end += int64(len(in.Bytes())) + 1
+		note(in.Bytes())
+	}
+	if errors.Is(in.Err(), bufio.ErrTooLong) {
+		return 0, fmt.Errorf("it has a line of more than %d bytes", longestEvent)
+	}
+	switch err := in.Err(); {
+	case err != nil || len(*rest) == 0:
+		return last, err
+	// A crash has left this incomplete event. Any other text was not written by an EventLog and must
+	// be kept.
+	case ((*rest)[0] == '{' || (*rest)[0] == 0) && !json.Valid(*rest):
+		return last, f.Truncate(end)
+	}
+	note(*rest)
+	_, err = f.WriteAt([]byte{'\n'}, end+int64(len(*rest)))
+	return last, err
 }

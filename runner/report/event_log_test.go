@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -66,7 +68,7 @@ func readFile(t *testing.T, path string) string {
 func reportAll(t *testing.T, l *EventLog, events []state.Event) {
 	t.Helper()
 	for _, e := range events {
-		report(t, l, e)
+		must(t, l.Report(e))
 	}
 	must(t, l.Close())
 }
@@ -167,8 +169,7 @@ func TestCopyOfItself(t *testing.T) {
 	a, b := openTestLog(t, kept), openTestLog(t, link)
 	must(t, b.CopyFrom(kept))
 	for _, e := range events[2:] {
-		report(t, a, e)
-		report(t, b, e)
+		must(t, errors.Join(a.Report(e), b.Report(e)))
 	}
 	assert.Check(t, is.Equal(readFile(t, kept), string(logContent(t, events, runID))), "log that is its own copy")
 }
@@ -203,4 +204,33 @@ func TestNoWritesAfterTornLine(t *testing.T) {
 		assert.Check(t, is.ErrorContains(l.Report(e), "no space left"), "report of event %d to a full disk", e.Seq)
 	}
 	assert.Check(t, w.Len() == 30, "the full disk has %q, want the 30 bytes of the first write", w.String())
+}
+
+// TestSparseLogsAreRejected checks that reading a log of terabytes fails without using much memory.
+// An agent may create a log of this size as a sparse file.
+func TestSparseLogsAreRejected(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	assert.NilError(t, os.WriteFile(path, nil, 0o600))
+	assert.NilError(t, os.Truncate(path, 8<<40), "the file system of the temporary folder has no files of that size; name another one by TMPDIR")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if l, err := OpenEventLog(path, runID); err == nil || !strings.Contains(err.Error(), "a line of more than") {
+		t.Errorf("OpenEventLog: got %v, %v", l, err)
+	}
+	assert.Check(t, NewEventLog(os.Stderr, runID, 0).CopyFrom(path) != nil, "CopyFrom: got no error")
+	_, err := read(path)
+	assert.Check(t, err != nil, "Events: got no error")
+	runtime.ReadMemStats(&after)
+	got := (after.TotalAlloc - before.TotalAlloc) >> 20
+	assert.Check(t, got <= 1024, "all together allocated %d MiB", got)
+}
+
+// TestEventsOfManyValuesAreRejected checks that a line with very many JSON values is rejected.
+// Decoding it would need many times the memory that the line needs.
+func TestEventsOfManyValuesAreRejected(t *testing.T) {
+	line := `{"type":"run_finished","a":[` + strings.Repeat("{},", jsonstrict.MaxValues) + "{}]}\n"
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	must(t, os.WriteFile(path, []byte(line), 0o600))
+	_, err := read(path)
+	assert.Check(t, err != nil && strings.Contains(err.Error(), jsonstrict.ErrTooMuch.Error()), "got %v, want %v", err, jsonstrict.ErrTooMuch)
 }

@@ -20,7 +20,6 @@ import (
 // one.
 type JobReporter struct {
 	log *groupLog
-	o   ConsoleOptions
 	// live is the agent whose lines are printed immediately, or nil. The lines of all other agents
 	// are stored until their states end.
 	live    *agentView
@@ -40,7 +39,7 @@ const (
 // NewJobReporter returns a JobReporter that writes to log and reads the model m. If o.Verbose is
 // set, it prints more and longer lines for each state.
 func NewJobReporter(log JobLog, m *Model, o ConsoleOptions) *JobReporter {
-	j := &JobReporter{log: &groupLog{log: log}, o: o}
+	j := &JobReporter{log: &groupLog{JobLog: log}}
 	j.console = NewConsole(j.log, m, o)
 	j.console.isJob = true
 	return j
@@ -51,17 +50,49 @@ func (j *JobReporter) Report(e state.Event) error {
 	if e.Time.After(j.console.now) {
 		j.console.now = e.Time
 	}
+	v := j.console.find(e.Agent)
 	switch b := e.Body.(type) {
 	case *state.StateStarted:
-		return j.beginState(e, b)
+		if v != nil { // the agent has not ended its previous state
+			j.interrupt(v)
+		}
+		err := j.console.Report(e)
+		facts := dirText(b)
+		if b.SessionID != "" {
+			facts = "session " + b.SessionID + ", " + facts
+		}
+		v = j.viewOf(e.Agent, e.State)
+		if v.facts = j.console.dim(cutMiddle(facts, maxImportantText)); j.console.o.Verbose {
+			j.print(v)
+		}
+		return err
 	case *state.AgentOutput, *state.Reminder, *state.Retry, *state.NodeAttempt:
 		return j.showEvent(j.viewOf(e.Agent, e.State), e)
 	case *state.StateFinished:
-		j.endState(e, b)
+		if v != nil {
+			word := "ok"
+			if !b.OK {
+				word = "failed"
+			}
+			j.removeAgent(v, fmt.Sprintf("%s: %s after %s, %s", v.title(), word, formatMillis(b.DurationMS), b.Spent))
+		}
 	case *state.AgentFinished:
-		j.interrupt(j.console.find(e.Agent))
+		if v != nil {
+			j.interrupt(v)
+		}
 	case *state.RunFinished:
-		return j.endRun(e, b)
+		j.interrupt(slices.Clone(j.console.active)...)
+		j.console.printPending()
+		if b.Result != nil && *b.Result != "" {
+			if err := j.console.flush(); err != nil {
+				return err
+			}
+			j.log.Group("result")
+			for line := range strings.Lines(shortenMiddle(string(*b.Result), maxGroup)) {
+				j.log.PrintStyled(cutOutput(line, maxImportantText))
+			}
+			j.log.EndGroup()
+		}
 	}
 	return j.console.Report(e)
 }
@@ -70,7 +101,7 @@ func (j *JobReporter) Report(e state.Event) error {
 // message is a line of its group, otherwise a line outside of groups.
 func (j *JobReporter) Note(agent, stateName, text string) error {
 	if v := j.console.find(agent); v != nil {
-		j.print(v, j.colorize(markNote, string(markNote))+" "+j.formatText(text))
+		j.print(v, j.console.colorize(markNote, string(markNote))+" "+j.formatText(text))
 		return nil
 	}
 	return j.console.Note(agent, stateName, text)
@@ -94,34 +125,31 @@ func (j *JobReporter) Next(text string) error {
 	if text == "" {
 		return nil
 	}
-	j.console.print(line{agent: runAgent, mark: "next:", uncut: withoutBackticks(text), rank: rankImportant, isOurs: true})
+	j.console.print(line{agent: runAgent, mark: "next:", figures: withoutBackticks(text), rank: rankImportant, isOurs: true})
 	return j.console.flush()
 }
 
 // Close marks the states of all active agents as interrupted, ends their groups, and closes the
 // console.
 func (j *JobReporter) Close() error {
-	j.interruptAll()
+	j.interrupt(slices.Clone(j.console.active)...)
 	return j.console.Close()
 }
 
 // viewOf returns the view of an agent. It adds the agent if necessary: after a resume, the agent's
-// first event may not be the start of a state.
+// first event may not be the start of a state. Adding an agent ends the open group. The agent's lines
+// are printed immediately if no other agent is active. Otherwise, the lines of all active agents are
+// stored from now on.
 func (j *JobReporter) viewOf(agent, stateName string) *agentView {
-	if v := j.console.find(agent); v != nil {
+	v := j.console.find(agent)
+	if v != nil && v.lines.First.Bytes > 0 { // otherwise the console has just added it
 		return v
 	}
-	return j.addAgent(agent, stateName)
-}
-
-// addAgent adds an agent and ends the open group. The agent's lines are printed immediately if no
-// other agent is active. Otherwise, the lines of all active agents are stored from now on.
-func (j *JobReporter) addAgent(agent, stateName string) *agentView {
-	j.log.endGroup()
+	j.log.EndGroup()
 	j.live = nil
-	v := j.console.activate(agent, stateName)
+	v = j.console.activate(agent, stateName)
 	half := runner.ExcerptLimit{Bytes: maxGroup / 2}
-	if j.o.Verbose {
+	if j.console.o.Verbose {
 		half.Bytes = maxVerboseGroup / 2
 	}
 	v.lines.First, v.lines.Last = half, half
@@ -131,47 +159,28 @@ func (j *JobReporter) addAgent(agent, stateName string) *agentView {
 	return v
 }
 
-// beginState shows the start of a state. If the agent has not ended its previous state, that state
-// is shown as interrupted.
-func (j *JobReporter) beginState(e state.Event, b *state.StateStarted) error {
-	j.interrupt(j.console.find(e.Agent))
-	err := j.console.Report(e)
-	v := j.addAgent(e.Agent, e.State)
-	facts := dirText(b)
-	if b.SessionID != "" {
-		facts = "session " + b.SessionID + ", " + facts
-	}
-	if facts = j.dim(cutMiddle(facts, maxImportantText)); j.o.Verbose {
-		j.print(v, facts)
-	} else {
-		v.facts = facts
-	}
-	return err
-}
-
 // showEvent shows an event of an active agent. Verdicts are shown outside of groups, all other
 // events in the agent's group.
 func (j *JobReporter) showEvent(v *agentView, e state.Event) error {
-	l := j.console.o.describe(e)
-	switch b := e.Body.(type) {
-	case *state.AgentOutput:
-		j.console.updateActive(e, l)
-		j.print(v, j.formatText(l.text))
-	case *state.NodeAttempt:
+	if b, ok := e.Body.(*state.NodeAttempt); ok {
 		for text := range strings.Lines(plainLines(failedOutput(b))) {
 			j.print(v, cutOutput(text, maxImportantText))
 		}
 		return j.console.Report(e)
-	default:
-		j.console.updateActive(e, l)
-		j.print(v, j.colorize(l.mark, string(l.mark))+" "+cutMiddle(l.text, maxImportantText))
+	}
+	l := j.console.describe(e)
+	j.console.updateActive(e, l)
+	if l.mark == markSays {
+		j.print(v, j.formatText(l.text))
+	} else {
+		j.print(v, j.console.colorize(l.mark, string(l.mark))+" "+cutMiddle(l.text, maxImportantText))
 	}
 	return nil
 }
 
 // formatText returns an agent's text as one plain line, shortened if it is too long.
 func (j *JobReporter) formatText(text string) string {
-	if j.o.Verbose {
+	if j.console.o.Verbose {
 		return cutMiddle(text, maxImportantText)
 	}
 	return cut(text, agentTextWidth)
@@ -179,53 +188,27 @@ func (j *JobReporter) formatText(text string) string {
 
 // print prints a line of the live agent, after opening its group if necessary, and stores lines of
 // other agents. The line must be plain text. Since the first line opens the group, a state without
-// lines has no group.
-func (j *JobReporter) print(v *agentView, line string) {
-	if facts := v.facts; facts != "" { // the session and the directory come before the first line
+// lines has no group. The session and the directory come before the first line.
+func (j *JobReporter) print(v *agentView, lines ...string) {
+	if v.facts != "" {
+		lines = slices.Insert(lines, 0, v.facts)
 		v.facts = ""
-		j.print(v, facts)
 	}
-	if j.live != v {
-		v.lines.Add(j.dim(name(v.id)+" │") + " " + line)
-		return
-	}
-	if v.lines.Admit(line) {
-		j.beginGroup(v)
-		j.log.print(line)
+	for _, line := range lines {
+		if j.live != v {
+			v.lines.Add(j.console.dim(name(v.id)+" │") + " " + line)
+		} else if v.lines.Admit(line) {
+			j.beginGroup(v)
+			j.log.PrintStyled(line)
+		}
 	}
 }
 
-func (j *JobReporter) colorize(m mark, text string) string { return j.console.layout.colorize(m, text) }
-
-// dim colors a text of raymond that is not important.
-func (j *JobReporter) dim(text string) string { return j.colorize(markStart, text) }
-
-// endState removes the agent of a state that has ended, and ends or prints its group.
-func (j *JobReporter) endState(e state.Event, b *state.StateFinished) {
-	v := j.console.find(e.Agent)
-	if v == nil {
-		return
-	}
-	word := "ok"
-	if !b.OK {
-		word = "failed"
-	}
-	j.removeAgent(v, fmt.Sprintf("%s: %s after %s, %s", v.title(), word, formatMillis(b.DurationMS), b.Spent))
-}
-
-// interrupt shows that an agent's state was interrupted, and removes the agent. It does nothing if
-// v is nil.
-func (j *JobReporter) interrupt(v *agentView) {
-	if v != nil {
-		j.print(v, j.colorize(markRerun, "interrupted"))
+// interrupt shows that the states of active agents were interrupted, and removes the agents.
+func (j *JobReporter) interrupt(views ...*agentView) {
+	for _, v := range views {
+		j.print(v, j.console.colorize(markRerun, "interrupted"))
 		j.removeAgent(v, v.title()+": interrupted")
-	}
-}
-
-// interruptAll interrupts all active agents.
-func (j *JobReporter) interruptAll() {
-	for _, v := range slices.Clone(j.console.active) {
-		j.interrupt(v)
 	}
 }
 
@@ -237,13 +220,12 @@ func (j *JobReporter) removeAgent(v *agentView, title string) {
 	case j.live != v && v.lines.IsEmpty():
 		return
 	case j.live != v:
-		j.log.endGroup()
-		j.log.beginGroup(title)
+		j.log.Group(title)
 	case !v.lines.IsEmpty():
 		j.beginGroup(v)
 	}
-	v.lines.Each(j.log.print)
-	j.log.endGroup()
+	v.lines.Each(j.log.PrintStyled)
+	j.log.EndGroup()
 	if j.live == v {
 		j.live = nil
 	}
@@ -259,26 +241,45 @@ func (j *JobReporter) beginGroup(v *agentView) {
 	if v.groupCount++; v.groupCount > 1 {
 		title += ", after " + formatClock(j.console.now.Sub(v.started))
 	}
-	j.log.beginGroup(title)
+	j.log.Group(title)
 }
 
 // title returns the title of an agent's group.
 func (v *agentView) title() string { return name(v.id) + " at " + name(v.state) }
 
-// endRun prints the result of the run in a group, and then a line about how the run ended.
-func (j *JobReporter) endRun(e state.Event, b *state.RunFinished) error {
-	j.interruptAll()
-	j.console.printPending()
-	if b.Result != nil && *b.Result != "" {
-		if err := j.console.flush(); err != nil {
-			return err
-		}
-		j.log.endGroup()
-		j.log.beginGroup("result")
-		for line := range strings.Lines(shortenMiddle(string(*b.Result), maxGroup)) {
-			j.log.print(cutOutput(line, maxImportantText))
-		}
-		j.log.endGroup()
+// groupLog is a JobLog in which a new group ends the open one. A Console calls its methods Write and
+// PrintOwn, which print outside of groups.
+type groupLog struct {
+	JobLog
+	isOpen bool // whether a group is open
+}
+
+// Write closes the open group and prints each line of text.
+func (g *groupLog) Write(text []byte) (int, error) {
+	g.EndGroup()
+	for line := range strings.Lines(string(text)) {
+		g.PrintStyled(strings.TrimSuffix(line, "\n"))
 	}
-	return j.console.Report(e)
+	return len(text), nil
+}
+
+// PrintOwn closes the open group and prints a line that consists of raymond's own words and of names.
+func (g *groupLog) PrintOwn(line string) {
+	g.EndGroup()
+	g.JobLog.PrintOwn(line)
+}
+
+// Group closes the open group and opens another one.
+func (g *groupLog) Group(title string) {
+	g.EndGroup()
+	g.isOpen = true
+	g.JobLog.Group(title)
+}
+
+// EndGroup closes the open group, if there is one.
+func (g *groupLog) EndGroup() {
+	if g.isOpen {
+		g.isOpen = false
+		g.JobLog.EndGroup()
+	}
 }

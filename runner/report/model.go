@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"time"
@@ -126,7 +127,14 @@ func (m *Model) Add(e state.Event) {
 	switch b := e.Body.(type) {
 	case *state.RunStarted:
 		m.EndLostSegment(last)
-		m.resetFailedAgents()
+		// A resumed run tries failed states again, unless it is resumed to end the wait of an agent.
+		isForWait := m.Ending != nil && m.Ending.Status == state.Suspended &&
+			slices.ContainsFunc(m.openWaits(), func(w Wait) bool { return w.For != state.ForAgents })
+		for _, a := range m.Agents {
+			if a.Status == Failed && !isForWait {
+				a.Status, a.Error = Running, ""
+			}
+		}
 		m.Opening, m.Ending, m.NotStored = b, nil, nil
 		m.Segments = append(m.Segments, Segment{Started: e.Time})
 	case *state.RunFinished:
@@ -180,21 +188,6 @@ func (m *Model) pause(at time.Time) {
 	}
 }
 
-// resetFailedAgents marks failed agents as running, since a resumed run tries their states again.
-// It does nothing if the run was suspended and an agent waits for something other than agents,
-// because the run is resumed to end that wait.
-func (m *Model) resetFailedAgents() {
-	if m.Ending != nil && m.Ending.Status == state.Suspended &&
-		slices.ContainsFunc(m.openWaits(), func(w Wait) bool { return w.For != state.ForAgents }) {
-		return
-	}
-	for _, a := range m.Agents {
-		if a.Status == Failed {
-			a.Status, a.Error = Running, ""
-		}
-	}
-}
-
 // addAgentEvent adds an event about the agent a.
 func (m *Model) addAgentEvent(e state.Event, a *Agent) {
 	m.addWaitEvent(e)
@@ -206,21 +199,31 @@ func (m *Model) addAgentEvent(e state.Event, a *Agent) {
 	case *state.StateFinished:
 		m.finishExec(e, b, a)
 	case *state.Transition:
-		a.setTransition(b)
-		x := m.execOf(e, a)
-		if x != nil {
-			x.addTransition(b)
-		}
-		m.countTransition(x, b)
+		m.addTransition(e, b, a)
 	case *state.AgentFinished:
-		a.finish(e, b)
+		if b.Error != "" {
+			a.fail(e, b.Error)
+			return
+		}
+		a.Status = statusEnded
+		if b.Result != nil {
+			a.Result, a.hasResult = string(*b.Result), true
+		}
 	case *state.AgentWaits:
 		a.State, a.Status = e.State, statusWaiting
 		if x := a.last; x.isOpen() {
 			x.work.pause(e.Time)
 		}
 	case *state.AgentGoesOn:
-		m.countTimeout(a, e.State)
+		// If a question has timed out, the agent's last transition, to the state that would have received
+		// the answer, is replaced with a transition to the state for the timeout.
+		if m.endedWait.For == state.ForAnswer && m.endedWait.State != e.State && a.transition != nil {
+			question := diagram.Move{From: a.transition.From, To: m.endedWait.State, Kind: diagram.Ask}
+			if m.moves[question]--; m.moves[question] <= 0 {
+				delete(m.moves, question)
+			}
+			m.moves[diagram.Move{From: a.transition.From, To: e.State, Kind: diagram.TimedOut}]++
+		}
 		a.State, a.Status = e.State, Running
 	default:
 		m.addExecEvent(e, a)
@@ -233,7 +236,7 @@ func (m *Model) addAgentEvent(e state.Event, a *Agent) {
 func (m *Model) addExecEvent(e state.Event, a *Agent) {
 	output, isOutput := e.Body.(*state.AgentOutput)
 	if isOutput && m.isLive {
-		a.log.addLine(output.Text)
+		a.addLine(output.Text)
 	}
 	x := m.execOf(e, a)
 	if x == nil {
@@ -242,15 +245,31 @@ func (m *Model) addExecEvent(e state.Event, a *Agent) {
 	if _, isCut := e.Body.(*state.AttemptInterrupted); !isCut {
 		x.work.resume(m.segmentStart())
 	}
-	if isOutput && !m.isLive {
-		x.Output = append(x.Output, output.Text)
-	}
-	if b, isJudged := e.Body.(*state.NodeAttempt); isJudged {
+	isAgain := false // a retry, or the verdict on any attempt after the first
+	switch b := e.Body.(type) {
+	case *state.AgentOutput:
+		if !m.isLive {
+			x.Output = append(x.Output, b.Text)
+		}
+	case *state.Reminder:
+		x.Reminders = append(x.Reminders, TimedNote{Time: e.Time, Text: b.Reason})
+	case *state.Retry:
+		x.Retries = append(x.Retries, TimedNote{Time: e.Time, Text: b.Error, BackoffMS: b.BackoffMS})
+		if b.Service {
+			x.serviceRetries++
+		}
+		isAgain = true
+	case *state.NodeAttempt:
 		m.attempts[x.State]++
 		m.spent = m.spent.Plus(b.Spent)
 		a.setOpenCost(x.Spent.Spent.Plus(b.Spent), x.Models)
+		x.Attempts = append(x.Attempts, Attempt{Ended: e.Time, NodeAttempt: *b})
+		x.attempt = b.Attempt
+		isAgain = len(x.Attempts) > 1
+	case *state.AttemptInterrupted:
+		x.Interruptions = append(x.Interruptions, Interruption{e.Time, *b})
 	}
-	if x.addEvent(e) {
+	if isAgain {
 		m.byAgent.of(a.ID).Retries++
 		m.byState.of(x.State).Retries++
 	}
@@ -268,7 +287,7 @@ func (m *Model) segmentStart() (at time.Time) {
 func (m *Model) agentOf(e state.Event) *Agent {
 	a := m.agents[e.Agent]
 	if a == nil {
-		a = &Agent{ID: e.Agent, State: e.State, Status: Running, log: agentLog{toolUses: map[string]int{}}}
+		a = &Agent{ID: e.Agent, State: e.State, Status: Running, toolUses: map[string]int{}}
 		m.agents[e.Agent] = a
 		m.Agents = append(m.Agents, a)
 	}
@@ -343,24 +362,45 @@ func (m *Model) startExec(e state.Event, b *state.StateStarted, a *Agent) {
 		x = m.newExec(e, a)
 		x.attempt = b.Attempt
 	}
-	x.start(b)
+	x.Kind, x.Mode, x.SessionID, x.Model, x.Cwd = b.Kind, string(b.Session), b.SessionID, b.Model, b.Cwd
+	x.Backend = cmp.Or(b.Backend, x.Backend)
 }
 
 // finishExec records the end of an execution, and adds its cost to the totals.
 func (m *Model) finishExec(e state.Event, b *state.StateFinished, a *Agent) {
-	m.spent = m.spent.Plus(b.Spent.Minus(a.openExec().costSoFar()))
+	var known state.Spent // cost that is already in m.spent
+	if a.last.isOpen() {
+		known = a.last.Spent.Spent
+	}
+	m.spent = m.spent.Plus(b.Spent.Minus(known))
 	spent := Spent{b.Spent, b.Tokens}
 	a.ended = a.ended.Plus(spent)
-	if b.CLI != "" {
-		m.CLI = b.CLI
+	m.CLI = cmp.Or(b.CLI, m.CLI)
+	for _, r := range b.AllRefusals() {
+		switch {
+		case slices.ContainsFunc(a.refusals, func(x state.Refusal) bool { return x.Use == r.Use }):
+		case len(a.refusals) == maxRefused:
+			a.unlisted++
+		default:
+			a.refusals = append(a.refusals, r)
+		}
 	}
-	a.log.addRefusals(b.AllRefusals())
 	requested, ms := "", b.DurationMS
 	if x := m.execOf(e, a); x.isOpen() { // x is not open if the state failed before it started
 		x.work.resume(m.segmentStart())
-		x.finish(e, b)
-		x.Total = m.total().USD
-		requested, ms = x.Model, x.DurationMS
+		if x.work.isRepeated {
+			ms += x.work.worked.Milliseconds()
+		}
+		x.Status, x.Ended, x.Error, x.DurationMS = Completed, e.Time, state.DescribeFailure(b.Error, x.lastVerdict()), ms
+		x.isExhausted, x.attempt = state.IsExhausted(b.Error), max(x.attempt, b.Attempt)
+		if !b.OK {
+			x.Status = Failed
+		}
+		x.Spent, x.Models, x.Turns, x.AgentCLI, x.Total = spent, b.Models, b.Turns, b.CLI, m.total().USD
+		x.SessionID = cmp.Or(b.SessionID, x.SessionID)
+		x.Refusals, x.ExitCode, x.Signal = b.AllRefusals(), b.ExitCode, b.Signal
+		x.Stdout, x.Stderr = b.StdoutTail, b.StderrTail
+		requested = x.Model
 	}
 	if !b.OK && !state.IsExhausted(b.Error) { // otherwise, a later event shows whether the agent fails
 		a.fail(e, b.Error)
@@ -380,10 +420,148 @@ func (m *Model) finishExec(e state.Event, b *state.StateFinished, a *Agent) {
 func (m *Model) openExecs() []*Exec {
 	var all []*Exec
 	for _, a := range m.Agents {
-		if x := a.openExec(); x != nil {
-			all = append(all, x)
+		if a.last.isOpen() {
+			all = append(all, a.last)
 		}
 	}
 	slices.SortFunc(all, func(a, b *Exec) int { return a.N - b.N })
 	return all
+}
+
+// ModelOf builds the Model of a run from its events and its state. It does not change run. events may
+// be nil. If events yields an error, ModelOf stops and returns that error. hide masks secrets in all
+// texts; if it is nil, texts are not changed.
+func ModelOf(run *state.Run, events iter.Seq2[state.Event, error], hide func(string) string) (*Model, error) {
+	m := NewModel()
+	if hide == nil {
+		hide = func(text string) string { return text }
+	}
+	if events != nil {
+		for e, err := range events {
+			if err != nil {
+				return nil, err
+			}
+			m.Add(e.Map(hide))
+		}
+	}
+	for _, e := range run.Events { // after a crash, the log may lack these events
+		m.Add(e.Map(hide))
+	}
+	for _, a := range run.Agents {
+		m.addAgentState(a, hide)
+	}
+	for _, e := range run.Ended {
+		if m.agents[e.Agent] != nil {
+			continue // events have already reported the end of this agent
+		}
+		a := m.agentOf(state.Event{Agent: e.Agent})
+		a.Parent, a.Status, a.Result, a.Error = e.Parent, statusEnded, hide(string(e.Result)), hide(e.Error)
+		if a.Error != "" {
+			a.Status = Failed
+		}
+	}
+	return m, nil
+}
+
+// addAgentState adds data from the saved state of the run: about an agent that has not ended, and
+// about its execution. Events may lack this data if the event log was started later than the run.
+func (m *Model) addAgentState(s *state.Agent, hide func(string) string) {
+	a := m.agentOf(state.Event{Agent: s.ID, State: s.State})
+	a.Parent = s.Parent
+	if a.Vars == nil {
+		a.Vars = state.MapTexts(s.Vars, hide)
+	}
+	switch s.Status {
+	case state.Stuck:
+		a.Status = Failed
+		if a.Error == "" && s.Failure != nil {
+			a.Error = hide(s.FailureText())
+		}
+	case state.Waiting:
+		a.Status = statusWaiting
+	default:
+		a.Status = Running
+	}
+	x, e := a.last, s.Exec
+	switch {
+	case e == nil:
+		return
+	case x.isOpen() && x.State == s.State:
+		x.N = e.Iteration // joining the parts of a matrix may have changed the number
+	case x == nil || x.N != e.Iteration:
+		x = m.newExec(state.Event{Agent: s.ID, State: s.State, Exec: e.Iteration, Time: e.Started}, a)
+		x.Kind, x.attempt = "script", e.Attempt
+		if e.Session != nil || e.Running != nil && e.Running.SessionID != "" { // only prompts have a conversation
+			x.Kind = "prompt"
+		}
+	case !x.isOpen():
+		return
+	}
+	x.Turns, x.Spent.Tokens = e.Turns, e.Tokens
+	a.setOpenCost(e.Spent, e.Models)
+	if e.Session != nil {
+		x.SessionID, x.Backend = cmp.Or(e.Session.ID, x.SessionID), e.Session.BackendName()
+	}
+	if e.Running != nil && e.Running.Mode != "" {
+		x.Backend = e.Running.BackendName()
+	}
+}
+
+// Rows returns copies of the executions, ordered by number. Open executions get the status
+// Interrupted, unless isDriven is set because a process drives the run.
+func (m *Model) Rows(isDriven bool) []Exec {
+	all := make([]Exec, 0, len(m.Executions))
+	for _, x := range m.Executions {
+		one := *x
+		if one.Status == Running && !isDriven {
+			one.Status = Interrupted
+		}
+		all = append(all, one)
+	}
+	slices.SortFunc(all, func(a, b Exec) int { return cmp.Compare(a.N, b.N) })
+	return all
+}
+
+// Path returns the path that the run has taken so far, for a diagram of its workflow.
+func (m *Model) Path() *diagram.Path {
+	p := &diagram.Path{States: map[string]int{}, Attempts: m.attempts, Moves: m.moves, IsOver: m.Ending != nil}
+	for name, sum := range m.byState {
+		p.States[name] = sum.Executions
+	}
+	for _, a := range m.Agents {
+		if a.Status != statusEnded {
+			p.Agents = append(p.Agents, diagram.Agent{State: a.State, IsFailed: a.Status == Failed, Waits: m.currentWait(a.ID).For})
+		}
+	}
+	return p
+}
+
+// addTransition records an agent's transition, and counts it for the diagram. If one answer forks
+// several agents, each fork is counted, and the move of their parent to its next state is counted
+// once. A transition after a failed execution is counted as diagram.Exhausted, since the workflow,
+// and not the agent, has chosen its target.
+func (m *Model) addTransition(e state.Event, b *state.Transition, a *Agent) {
+	a.transition = b
+	if b.Tag == "fork" {
+		a.State = b.Next
+	} else if b.Target != "" {
+		a.State = b.Target
+	}
+	x, isFirst := m.execOf(e, a), true
+	if x != nil { // nil if no event has reported the execution
+		x.Transition = b
+		if x.transitionCount++; x.transitionCount > 1 {
+			isFirst = false
+		} else {
+			x.firstTransition = b
+		}
+	}
+	move := diagram.Move{From: b.From, To: b.Target, Kind: diagram.Kind(b.Tag)}
+	switch {
+	case move.Kind == diagram.Fork && isFirst:
+		m.moves[diagram.Move{From: b.From, To: b.Next, Kind: diagram.Next}]++
+	case move.Kind != diagram.Fork && x != nil && x.Status == Failed:
+		move.Kind = diagram.Exhausted
+	}
+	m.moves[move]++
 }

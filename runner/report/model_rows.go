@@ -3,8 +3,10 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -46,21 +48,17 @@ type Agent struct {
 	transition *state.Transition
 	hasResult  bool
 	ended      Spent // cost of the executions that have ended
-	log        agentLog
-}
 
-// openExec returns the agent's execution that has not ended, or nil.
-func (a *Agent) openExec() *Exec {
-	if !a.last.isOpen() {
-		return nil
-	}
-	return a.last
+	lines    []string        // last lines of the agent's text; only in a live model
+	toolUses map[string]int  // number of calls, by tool; only in a live model
+	refusals []state.Refusal // denied tool calls, without duplicates
+	unlisted int             // number of denied tool calls beyond maxRefused
 }
 
 // setOpenCost sets the cost so far of the agent's open execution. It does nothing if no execution
 // is open.
 func (a *Agent) setOpenCost(spent state.Spent, models map[string]state.USD) {
-	if x := a.openExec(); x != nil {
+	if x := a.last; x.isOpen() {
 		x.Spent.Spent, x.Models = spent, models
 		a.Spent = a.ended.Plus(x.Spent)
 	}
@@ -69,28 +67,6 @@ func (a *Agent) setOpenCost(spent state.Spent, models map[string]state.USD) {
 // fail marks the agent as failed in the state of an event.
 func (a *Agent) fail(e state.Event, fault string) {
 	a.State, a.Status, a.Error = e.State, Failed, state.DescribeFailure(fault, a.last.lastVerdict())
-}
-
-// finish records that the agent ended with a result or an error.
-func (a *Agent) finish(e state.Event, b *state.AgentFinished) {
-	if b.Error != "" {
-		a.fail(e, b.Error)
-		return
-	}
-	a.Status = statusEnded
-	if b.Result != nil {
-		a.Result, a.hasResult = string(*b.Result), true
-	}
-}
-
-// setTransition records the agent's last transition and the state that it continues with.
-func (a *Agent) setTransition(b *state.Transition) {
-	a.transition = b
-	if b.Tag == "fork" {
-		a.State = b.Next
-	} else if b.Target != "" {
-		a.State = b.Target
-	}
 }
 
 // Exec is a state execution: one visit of an agent to a state. It is a row in the summary's table,
@@ -191,17 +167,6 @@ type Limit struct {
 	state.Limit
 }
 
-// Text describes the limit and the value that reached it.
-func (l *Limit) Text() string { return limitLine(line{}, &l.Limit).text }
-
-// costSoFar returns the cost of an execution so far, or zero if x is nil.
-func (x *Exec) costSoFar() state.Spent {
-	if x == nil {
-		return state.Spent{}
-	}
-	return x.Spent.Spent
-}
-
 // Attempt returns the number of the newest attempt, at least 1.
 func (x *Exec) Attempt() int { return max(1, x.attempt) }
 
@@ -217,76 +182,16 @@ func (x *Exec) lastVerdict() *state.NodeAttempt {
 // FailedCommand returns the first failed command of the newest attempt with a verdict, or nil if no
 // command failed.
 func (x *Exec) FailedCommand() *state.CommandResult {
-	v := x.lastVerdict()
-	if v == nil {
-		return nil
+	if v := x.lastVerdict(); v != nil {
+		if i := slices.IndexFunc(v.Results, func(r state.CommandResult) bool { return r.RC != 0 }); i >= 0 {
+			return &v.Results[i]
+		}
 	}
-	i := slices.IndexFunc(v.Results, func(r state.CommandResult) bool { return r.RC != 0 })
-	if i < 0 {
-		return nil
-	}
-	return &v.Results[i]
+	return nil
 }
 
 // isOpen reports whether the execution has not ended. It returns false if x is nil.
 func (x *Exec) isOpen() bool { return x != nil && x.Status == Running }
-
-// isActive reports whether the execution is open and not paused.
-func (x *Exec) isActive() bool { return x.isOpen() && !x.work.isPaused }
-
-// start records the start of the execution.
-func (x *Exec) start(b *state.StateStarted) {
-	x.Kind, x.Mode, x.SessionID, x.Model, x.Cwd = b.Kind, string(b.Session), b.SessionID, b.Model, b.Cwd
-	x.Backend = cmp.Or(b.Backend, x.Backend)
-}
-
-// addEvent records an event within the execution. isAgain is true for a retry, and for the verdict
-// on any attempt after the first.
-func (x *Exec) addEvent(e state.Event) (isAgain bool) {
-	switch b := e.Body.(type) {
-	case *state.Reminder:
-		x.Reminders = append(x.Reminders, TimedNote{Time: e.Time, Text: b.Reason})
-	case *state.Retry:
-		x.Retries = append(x.Retries, TimedNote{Time: e.Time, Text: b.Error, BackoffMS: b.BackoffMS})
-		if b.Service {
-			x.serviceRetries++
-		}
-		return true
-	case *state.NodeAttempt:
-		x.Attempts = append(x.Attempts, Attempt{Ended: e.Time, NodeAttempt: *b})
-		x.attempt = b.Attempt
-		return len(x.Attempts) > 1
-	case *state.AttemptInterrupted:
-		x.Interruptions = append(x.Interruptions, Interruption{e.Time, *b})
-	}
-	return false
-}
-
-// finish records the end of the execution.
-func (x *Exec) finish(e state.Event, b *state.StateFinished) {
-	x.Status, x.Ended, x.Error, x.DurationMS = Completed, e.Time, state.DescribeFailure(b.Error, x.lastVerdict()), b.DurationMS
-	x.isExhausted, x.attempt = state.IsExhausted(b.Error), max(x.attempt, b.Attempt)
-	if !b.OK {
-		x.Status = Failed
-	}
-	if x.work.isRepeated {
-		x.DurationMS += x.work.worked.Milliseconds()
-	}
-	x.Spent, x.Models, x.Turns, x.AgentCLI = Spent{b.Spent, b.Tokens}, b.Models, b.Turns, b.CLI
-	if b.SessionID != "" {
-		x.SessionID = b.SessionID
-	}
-	x.Refusals, x.ExitCode, x.Signal = b.AllRefusals(), b.ExitCode, b.Signal
-	x.Stdout, x.Stderr = b.StdoutTail, b.StderrTail
-}
-
-// addTransition records a transition. An execution that forks has several.
-func (x *Exec) addTransition(b *state.Transition) {
-	x.Transition = b
-	if x.transitionCount++; x.transitionCount == 1 {
-		x.firstTransition = b
-	}
-}
 
 // stopwatch measures the time that was spent on an execution.
 type stopwatch struct {
@@ -310,3 +215,182 @@ func (s *stopwatch) resume(at time.Time) {
 		s.isPaused, s.resumed = false, at
 	}
 }
+
+// Spent is a cost and the tokens that were used, which may be unknown (nil).
+type Spent struct {
+	state.Spent
+	Tokens *state.Tokens `json:"tokens,omitempty"`
+}
+
+// Plus returns the sum of two costs and of their tokens. Unknown tokens count as none.
+func (s Spent) Plus(t Spent) Spent {
+	sum := Spent{s.Spent.Plus(t.Spent), cmp.Or(s.Tokens, t.Tokens)}
+	if a, b := s.Tokens, t.Tokens; a != nil && b != nil {
+		sum.Tokens = &state.Tokens{Input: a.Input + b.Input, Cached: a.Cached + b.Cached, Output: a.Output + b.Output}
+	}
+	return sum
+}
+
+// Sum is the total cost of all executions in a state, by an agent, or with a model.
+type Sum struct {
+	Name       string `json:"name"`
+	Executions int    `json:"executions"`
+	Failed     int    `json:"failed"`
+	Retries    int    `json:"retries"` // retries, and attempts after the first
+	DurationMS int64  `json:"duration_ms"`
+	Spent      Spent  `json:"spent"`
+}
+
+// sums contains totals by name. The names in one map are all states, all agents, or all models.
+type sums map[string]*Sum
+
+// of returns the total for a name. It adds a total if the name is new.
+func (s sums) of(name string) *Sum {
+	if s[name] == nil {
+		s[name] = &Sum{Name: name}
+	}
+	return s[name]
+}
+
+// addModels adds the cost and the duration of one execution to the totals of its models. models
+// contains the known cost for each model. The remaining cost is added to the name "" or, if models
+// is empty, to the requested model. The duration is added to the most expensive model only.
+func (s sums) addModels(spent Spent, models map[string]state.USD, requested string, ms int64) {
+	rest := spent.Spent
+	for model, usd := range models {
+		rest.USD -= usd
+		s.addModel(model, state.Spent{USD: usd, Estimated: spent.Estimated})
+	}
+	if len(models) > 0 {
+		s.addModel("", rest)
+	} else {
+		s.addModel(requested, rest)
+	}
+	if sum := s[cut(cmp.Or(MainModel(models), requested), widestCell)]; sum != nil && sum.Name != "" {
+		sum.DurationMS += ms
+	}
+}
+
+// MainModel returns the model with the highest cost, or "" if models is empty.
+func MainModel(models map[string]state.USD) string {
+	name, most := "", state.USD(-1)
+	for model, usd := range models {
+		if usd > most || usd == most && model < name {
+			name, most = model, usd
+		}
+	}
+	return name
+}
+
+// maxModels is the maximum number of models that get a separate total.
+const maxModels = 10
+
+// addModel adds a cost to the total of a model, unless the cost is zero. The cost is added to the
+// name "" if the model is unknown, or if maxModels other models already have totals.
+func (s sums) addModel(model string, spent state.Spent) {
+	if model = cut(model, widestCell); s[model] == nil && len(s) >= maxModels {
+		model = ""
+	}
+	if spent.USD > 0 || spent.Unknown > 0 || spent.Unpriced > 0 {
+		sum := s.of(model)
+		sum.Executions++
+		sum.Spent.Spent = sum.Spent.Plus(Spent{Spent: spent}).Spent
+	}
+}
+
+// Totals returns the totals for each state, each agent and each model, most expensive first. They
+// include open executions. The total with the name "" in byModel is the cost of all other models and
+// of unknown models.
+func (m *Model) Totals() (byState, byAgent, byModel []Sum) {
+	all, lists := []sums{{}, {}, {}}, make([][]Sum, 3)
+	for i, ended := range []sums{m.byState, m.byAgent, m.byModel} {
+		for name, sum := range ended {
+			one := *sum
+			all[i][name] = &one
+		}
+	}
+	for _, x := range m.openExecs() {
+		for _, sum := range []*Sum{all[0].of(x.State), all[1].of(x.Agent)} {
+			sum.Spent = sum.Spent.Plus(x.Spent)
+		}
+		all[2].addModels(x.Spent, x.Models, "", 0)
+	}
+	for i := range all {
+		lists[i] = make([]Sum, 0, len(all[i]))
+		for _, sum := range all[i] {
+			lists[i] = append(lists[i], *sum)
+		}
+		slices.SortFunc(lists[i], func(a, b Sum) int {
+			return cmp.Or(cmp.Compare(b.Spent.USD, a.Spent.USD), cmp.Compare(b.DurationMS, a.DurationMS), cmp.Compare(a.Name, b.Name))
+		})
+	}
+	return lists[0], lists[1], lists[2]
+}
+
+// total returns the cost of the run so far that events have reported.
+func (m *Model) total() state.Spent { return m.spent.AtLeast(m.spentAtLimit) }
+
+// Output is the end of a failed script's stdout or stderr. It starts at the start of a line.
+type Output struct{ Name, Text string }
+
+// maxOutputEnd is the maximum size of an Output in bytes. It is slightly below 4096: events contain
+// only the last 4096 bytes of a longer output, or up to three bytes less, so that they start at a
+// character. A shortened output always exceeds maxOutputEnd, so its first, incomplete line is
+// removed. A shorter output is complete.
+const maxOutputEnd = 4092
+
+// Outputs returns the end of the execution's stdout and stderr. It leaves out an output that has
+// only white space.
+func (x *Exec) Outputs() []Output {
+	var all []Output
+	if x != nil && strings.TrimSpace(x.Stdout) != "" {
+		all = append(all, Output{"stdout", text.LastLines(x.Stdout, maxOutputEnd)})
+	}
+	if x != nil && strings.TrimSpace(x.Stderr) != "" {
+		all = append(all, Output{"stderr", text.LastLines(x.Stderr, maxOutputEnd)})
+	}
+	return all
+}
+
+// reason returns why the agent failed. It leaves out quoted outputs, which are shown separately.
+func (a *Agent) reason() string {
+	why := a.Error
+	for _, one := range a.last.Outputs() {
+		why, _, _ = strings.Cut(why, "; "+one.Name+": ")
+	}
+	return why
+}
+
+// The limits for the agents' texts. They keep summaries small if a run is large.
+const (
+	maxAgents  = 1000 // agents in a summary
+	maxText    = 8 << 10
+	maxResult  = 16 << 10
+	maxRefused = 50 // different denied tool calls of an agent
+	maxTools   = 50 // different tools that an agent called
+	maxLines   = 20 // last lines of an agent's text that are stored
+	maxOutput  = 4 << 10
+
+	widestTransition = 120  // columns of a transition
+	widestAgentLine  = 300  // columns of an agent's line, or of a command
+	widestRefused    = 200  // columns of a denied tool call
+	widestSetting    = 1200 // columns of the setting that may allow the call; a shortened one would be useless
+)
+
+// addLine adds a line of an agent's text. If the line reports a tool call, addLine does not add the
+// line, but counts the call.
+func (a *Agent) addLine(s string) {
+	if m := toolUse().FindStringSubmatch(s); m != nil && len(m[1]) <= widestName {
+		if _, known := a.toolUses[m[1]]; known || len(a.toolUses) < maxTools {
+			a.toolUses[m[1]]++
+		}
+		return
+	}
+	a.lines = append(a.lines, cut(text.Prefix(s, 8*widestAgentLine), widestAgentLine))
+	a.lines = a.lines[max(0, len(a.lines)-maxLines):]
+}
+
+// toolUse matches a line in which a backend reports a tool call: the name of the tool and, in
+// parentheses, its most important input. The same events also contain texts that an agent wrote. A
+// text that looks like name(text) is also counted as a tool call.
+var toolUse = text.Regexp(`(?s)^([A-Z][A-Za-z0-9_-]*|mcp__[A-Za-z0-9_-]*)\(.*\)$`)

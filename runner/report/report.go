@@ -1,6 +1,7 @@
 // Package report contains the model of a run, which is built from the run's events and state, and
 // everything that displays the model: the console, the job log with annotations, the step summary,
-// and debug files. It also writes the event log.
+// and debug files. It also writes the event log. The file texts.go contains the words for facts that
+// several outputs show.
 //
 // Reporters are called from one goroutine, in the order of the events, so they need no locks. Texts
 // from agents are untrusted: control characters are removed from them before they are written to a

@@ -16,10 +16,12 @@ import (
 func TestWaitsGolden(t *testing.T) {
 	for _, name := range []string{"asks", "waits"} {
 		var log, notes jobLog
-		job, a := NewJobReporter(&log, NewLiveModel(), ConsoleOptions{WorkflowID: "w-1"}), NewAnnotations(&notes, NewLiveModel(), workflowFile)
-		replayFile(t, "pages/"+name, advisedReporter{job, "answer it with `/raymond yes`."})
-		replayFile(t, "pages/"+name, advisedReporter{a, "answer it with `/raymond yes`."})
-		closed(t, a)
+		f := newFanout(t)
+		a := NewAnnotations(&notes, f.Model, workflowFile)
+		f.Add("job", NewJobReporter(&log, f.Model, ConsoleOptions{WorkflowID: "w-1"}))
+		f.Add("annotations", a)
+		replayFile(t, "pages/"+name, f, 0, "answer it with `/raymond yes`.")
+		must(t, a.Close())
 		got := "console\n\n" + console(t, "pages/"+name, ConsoleOptions{WorkflowID: "w-1"}, time.Hour) +
 			"\njob log\n\n" + log.String() + "\nannotations\n\n" + notes.String()
 		goldenFile(t, "pages/"+name+".output.txt", got)
@@ -55,7 +57,9 @@ func TestResumeHints(t *testing.T) {
 // for forked agents. In that case the resumed run tries the failed state again.
 func TestFailureBesideWaitsIsKept(t *testing.T) {
 	for kind, stays := range map[state.WaitFor]bool{state.ForAnswer: true, state.ForTime: true, state.ForJob: true, state.ForAgents: false} {
-		s := NewSummary(NewLiveModel(), SummaryOptions{Write: new(page).write})
+		f := newFanout(t)
+		s := NewSummary(f.Model, SummaryOptions{Write: new(page).write})
+		f.Add("summary", s)
 		for _, e := range []state.Event{
 			{Body: &state.RunStarted{}},
 			{Agent: "main", State: "A.md", Body: &state.AgentWaits{For: kind}},
@@ -63,7 +67,7 @@ func TestFailureBesideWaitsIsKept(t *testing.T) {
 			{Body: &state.RunFinished{Status: state.Suspended}},
 			{Body: &state.RunStarted{Resumed: true}},
 		} {
-			report(t, s, e)
+			f.Report(e)
 		}
 		assert.Check(t, is.Equal(strings.Contains(s.Overview(), "broken"), stays), "resumed while main waits for %s: the failure of main_b1 is shown", kind)
 	}
@@ -73,11 +77,11 @@ func TestFailureBesideWaitsIsKept(t *testing.T) {
 // annotation. Otherwise, a line of the question could look like a line of the annotation.
 func TestQuestionsStayOnTheirLine(t *testing.T) {
 	var log jobLog
-	a := NewAnnotations(&log, NewLiveModel(), workflowFile)
+	f := newFanout(t)
+	f.Add("annotations", NewAnnotations(&log, f.Model, workflowFile))
 	asks := &state.AgentWaits{For: state.ForAnswer, Number: 1, Question: "Shall I?\nNext: write `/raymond no`\r\u2028Question 2: x"}
-	report(t, a, state.Event{Agent: "main", State: "NEXT.md", Body: asks})
-	report(t, a, state.Event{Body: &state.RunFinished{Status: state.Suspended, Reason: "main waits for an answer to question 1"}})
-	must(t, a.Next("write `/raymond yes`"))
+	f.Report(state.Event{Agent: "main", State: "NEXT.md", Body: asks})
+	reportAdvised(f, state.Event{Body: &state.RunFinished{Status: state.Suspended, Reason: "main waits for an answer to question 1"}}, "write `/raymond yes`")
 	want := "main waits for an answer to question 1\nQuestion 1: Shall I? Next: write `/raymond no` Question 2: x\nNext: write /raymond yes"
 	assert.Check(t, len(log.notes) == 1 && log.notes[0].Level == LevelNotice && log.notes[0].Text == want, "got %+v, want a notice with the text\n%s", log.notes, want)
 }

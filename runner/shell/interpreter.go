@@ -1,13 +1,10 @@
 package shell
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
@@ -44,17 +41,6 @@ func interpreterOf(script string) (proc.Options, *runner.Failure) {
 		}
 	}
 	return how, failf(runner.Machine, "%s not found; %s", strings.Join(names, " and "), hint)
-}
-
-// startFailure returns why a script could not be started. A missing directory or a too large
-// environment is a mistake in the workflow (Fatal). Any other reason concerns the machine (Machine).
-func startFailure(o runner.Order, err error) *runner.Failure {
-	class := runner.Machine
-	path, ok := errors.AsType[*fs.PathError](err)
-	if ok && path.Path == o.Dir || errors.Is(err, syscall.E2BIG) {
-		class = runner.Fatal
-	}
-	return failf(class, "start script %q: %v", filepath.Base(o.Script.Path), err)
 }
 
 // failf returns a failure with a formatted and escaped message.

@@ -160,7 +160,11 @@ func digests(root *os.Root, patterns []string) map[string]string {
 			}
 			return nil
 		}
-		if matches(path, patterns) {
+		isProtected := slices.ContainsFunc(patterns, func(p string) bool {
+			ok, err := doublestar.Match(p, path)
+			return err == nil && ok
+		})
+		if isProtected {
 			out[printable(path)] = digest(root, path, d, &room)
 		}
 		return nil
@@ -183,14 +187,6 @@ func pathOf(name string) string {
 		name = unquoted
 	}
 	return filepath.FromSlash(name)
-}
-
-// matches reports whether a name matches one of the patterns.
-func matches(name string, patterns []string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool {
-		ok, err := doublestar.Match(p, name)
-		return err == nil && ok
-	})
 }
 
 // digest returns a text that changes when the file changes. It is short, because a state file

@@ -8,14 +8,19 @@ package shell
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
@@ -53,7 +58,14 @@ func (b Backend) Run(ctx context.Context, o runner.Order, report func(runner.Pro
 	live := [2]proc.Lines{} // a separate goroutine writes to each element
 	for i := range live {
 		live[i] = proc.Lines{Max: maxLine, Line: func(line []byte, truncated bool) {
-			report(runner.Progress{Text: reportedLine(o, string(line), truncated)})
+			shown := string(line)
+			if o.Hide != nil {
+				shown = o.Hide(shown)
+			}
+			if truncated {
+				shown = shown[:max(0, len(shown)-maxLine/2)]
+			}
+			report(runner.Progress{Text: text.Escape(strings.TrimSuffix(shown, "\r"))})
 		}}
 	}
 	options.Stdout, options.Stderr = io.MultiWriter(msg, stdout, &live[0]), io.MultiWriter(stderr, &live[1])
@@ -65,26 +77,22 @@ func (b Backend) Run(ctx context.Context, o runner.Order, report func(runner.Pro
 	env := slices.Concat(b.Env, b.Trusted)
 	answer.Script.StdoutTail, _ = end(stdout, env, o.Hide)
 	answer.Script.StderrTail, _ = end(stderr, env, o.Hide)
-	answer.Script.TailLine = lastWords(answer.Script.StdoutTail, answer.Script.StderrTail)
+	for _, s := range []struct{ name, output string }{{"stdout", answer.Script.StdoutTail}, {"stderr", answer.Script.StderrTail}} {
+		if last := strings.TrimSpace(text.LastLines(strings.TrimSpace(s.output), wordsSize)); last != "" {
+			answer.Script.TailLine += "; " + s.name + ": " + text.Escape(last)
+		}
+	}
 	if err != nil {
-		return answer, startFailure(o, err)
+		class := runner.Machine
+		if path, ok := errors.AsType[*fs.PathError](err); ok && path.Path == o.Dir || errors.Is(err, syscall.E2BIG) {
+			class = runner.Fatal // a missing directory or a too large environment is a mistake in the workflow
+		}
+		return answer, failf(class, "start script %q: %v", filepath.Base(o.Script.Path), err)
 	}
 	if failure := diagnose(o, exit, context.Cause(ctx), answer.Script.TailLine); failure != nil {
 		return answer, failure
 	}
 	return answer, nil
-}
-
-// reportedLine prepares a line of output for a report: it hides secrets, shortens the line and
-// escapes it.
-func reportedLine(o runner.Order, line string, truncated bool) string {
-	if o.Hide != nil {
-		line = o.Hide(line)
-	}
-	if truncated {
-		line = line[:max(0, len(line)-maxLine/2)]
-	}
-	return text.Escape(strings.TrimSuffix(line, "\r"))
 }
 
 // options returns how to start the script of an order.
@@ -142,4 +150,57 @@ func (m *message) Write(p []byte) (int, error) {
 		return n, io.ErrShortWrite
 	}
 	return n, nil
+}
+
+// diagnose returns why a script that has ended failed, or nil if it succeeded. words are the ends
+// of the script's outputs, which the failure's message quotes.
+func diagnose(o runner.Order, e proc.Exit, cause error, words string) *runner.Failure {
+	class, what := runner.Fatal, ""
+	switch {
+	case e.Ended == proc.ByStop:
+		class, what = runner.Stopped, fmt.Sprintf("stopped: %v", cause)
+	case e.Ended == proc.ByTimeout:
+		what = fmt.Sprintf("timed out after %v", o.Timeout)
+	case e.Ended == proc.ByIdle:
+		what = fmt.Sprintf("no output for %v", o.Idle)
+	case e.Ended == proc.ByWriter:
+		what = fmt.Sprintf("stdout is over %d MiB, the limit of a message", MaxMessage>>20)
+	case e.Signal != "":
+		what = "ended by " + e.Describe()
+	case e.Code != 0:
+		what = e.Describe()
+	default:
+		return nil
+	}
+	return &runner.Failure{Class: class, Message: text.Escape(what) + words}
+}
+
+const (
+	// tailSize is how many bytes are kept of the end of an output. wordsSize is how many bytes of
+	// that end an error message quotes.
+	tailSize  = 4096
+	wordsSize = 400
+	// window is how many bytes of the end of an output are examined. It is larger than tailSize,
+	// so that enough text is left when secrets have been hidden. A secret that is cut in two at
+	// the beginning of the window is outside of the tail.
+	window = 4 * tailSize
+)
+
+// newTail returns a writer that keeps the end of an output.
+func newTail() *proc.Tail { return &proc.Tail{Max: window} }
+
+// end returns the last tailSize bytes of an output, and whether earlier bytes were dropped. It
+// hides secrets before it cuts the text. hide may be nil; env is the environment that contains
+// the secrets.
+func end(output *proc.Tail, env []string, hide func(string) string) (string, bool) {
+	tail := string(output.Bytes())
+	if output.Truncated() {
+		tail = secrets.NewRedactor(env).Tail(tail)
+	}
+	if hide != nil {
+		tail = hide(tail)
+	}
+	tail = strings.ToValidUTF8(tail, string(unicode.ReplacementChar))
+	last := text.Suffix(tail, tailSize)
+	return last, output.Truncated() || len(last) < len(tail)
 }

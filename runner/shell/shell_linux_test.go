@@ -40,7 +40,7 @@ func order(t *testing.T, name, text string) runner.Order {
 	}
 }
 
-// silent ignores the progress of a script.
+// silent ignores the progress of a script or of a verification.
 func silent(runner.Progress) {}
 
 // failure runs a script that must fail, and returns its answer and its failure.

@@ -2,14 +2,18 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
@@ -98,7 +102,15 @@ func (v Verifier) command(ctx context.Context, c runner.Order, cmd string, log *
 		fmt.Fprint(tail, err)
 		fmt.Fprintln(log, err)
 	}
-	out := state.CommandResult{Cmd: cmd, RC: code(exit, err), DurationS: took.Seconds()}
+	out := state.CommandResult{Cmd: cmd, RC: exit.Code, DurationS: took.Seconds()}
+	switch {
+	case err != nil:
+		out.RC = codeNotFound
+	case exit.Ended == proc.ByTimeout:
+		out.RC = codeTimeout
+	case exit.SignalNumber() > 0:
+		out.RC = codeSignal + exit.SignalNumber()
+	}
 	if out.RC != 0 {
 		out.Tail, out.Truncated = end(tail, v.Env, secrets.NewRedactor(v.Env).Text)
 	}
@@ -106,15 +118,30 @@ func (v Verifier) command(ctx context.Context, c runner.Order, cmd string, log *
 	return out
 }
 
-// code returns the exit code that a shell would report for a command.
-func code(exit proc.Exit, err error) int {
-	switch {
-	case err != nil:
-		return codeNotFound
-	case exit.Ended == proc.ByTimeout:
-		return codeTimeout
-	case exit.SignalNumber() > 0:
-		return codeSignal + exit.SignalNumber()
+// maxLogged is the largest number of bytes of a command's output that are logged.
+const maxLogged = 8 << 20
+
+// openLog creates the log of an attempt. It renames an existing log to the next free name with .1,
+// .2, …. If something fails, it returns nil, and writing to the log does nothing, because the
+// verdict must not depend on the log.
+func openLog(c runner.Order) *os.File {
+	if os.MkdirAll(filepath.Dir(c.LogFile), 0o700) != nil {
+		return nil
 	}
-	return exit.Code
+	for n := 1; ; n++ {
+		next := fmt.Sprintf("%s.%d", c.LogFile, n)
+		if _, err := os.Lstat(next); err == nil {
+			continue
+		}
+		if err := files.Rename(c.LogFile, next); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		break
+	}
+	f, _, err := files.OpenFile(c.LogFile, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil
+	}
+	fmt.Fprintf(f, "attempt %d\nagent exit code: %d\n", c.Attempt, c.AgentCode)
+	return f
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -41,13 +43,10 @@ func checks(t *testing.T, commands ...string) runner.Order {
 	}
 }
 
-// quietly ignores the progress of a verification.
-func quietly(runner.Progress) {}
-
 // runChecks runs all commands of an order and returns their results.
 func runChecks(t *testing.T, c runner.Order) []state.CommandResult {
 	t.Helper()
-	v := verifying.Verify(t.Context(), c, quietly)
+	v := verifying.Verify(t.Context(), c, silent)
 	assert.Equal(t, v.Stopped, "", "%q", c.Commands)
 	assert.Assert(t, is.Len(v.Results, len(c.Commands)), "%q", c.Commands)
 	return v.Results
@@ -164,4 +163,103 @@ func TestMissingDirectoryFailsCommand(t *testing.T) {
 	if r := runChecks(t, c)[0]; r.RC != 127 || !strings.Contains(r.Tail, "gone") {
 		t.Errorf("in a directory that is gone: got %+v, want rc 127 and the directory named", r)
 	}
+}
+
+// took matches the duration of a command in a log.
+var took = regexp.MustCompile(`\(\d+\.\ds\)`)
+
+// readLog returns a log in which durations are replaced, because they differ from run to run.
+func readLog(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	assert.NilError(t, err)
+	return took.ReplaceAllString(string(data), "(TIME)")
+}
+
+// TestLogDescribesAttempt checks the whole log of one attempt, and the verdicts in the logs of two
+// other attempts.
+func TestLogDescribesAttempt(t *testing.T) {
+	t.Parallel()
+	c := checks(t, "echo out; echo err >&2; exit 3", "true")
+	c.Attempt, c.AgentCode = 2, 1
+	runChecks(t, c)
+	want := "attempt 2\nagent exit code: 1\n\n$ echo out; echo err >&2; exit 3\nout\nerr\nrc: 3 (TIME)\n\n$ true\nrc: 0 (TIME)\n\nverdict: failed\n"
+	assert.Check(t, is.DeepEqual(readLog(t, c.LogFile), want), "log")
+	c.Commands, c.Refused = []string{"true"}, "there is no transition tag"
+	runChecks(t, c)
+	got := readLog(t, c.LogFile)
+	assert.Check(t, strings.HasSuffix(got, "no transition: there is no transition tag\n\nverdict: failed\n"), "log of an attempt without a tag: got %q, want it failed", got)
+	c.Refused = ""
+	runChecks(t, c)
+	got = readLog(t, c.LogFile)
+	assert.Check(t, strings.HasSuffix(got, "\n\nverdict: passed\n"), "log of an attempt that converged: got %q, want it passed", got)
+}
+
+// TestEarlierLogsAreKept checks that earlier logs are renamed to .1, .2, … and stay unchanged.
+func TestEarlierLogsAreKept(t *testing.T) {
+	t.Parallel()
+	c := checks(t, "true")
+	for c.Attempt = 1; c.Attempt <= 3; c.Attempt++ {
+		runChecks(t, c)
+	}
+	for path, want := range map[string]string{c.LogFile: "attempt 3\n", c.LogFile + ".1": "attempt 1\n", c.LogFile + ".2": "attempt 2\n"} {
+		if got := readLog(t, path); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: got %.20q, want %q", filepath.Base(path), got, want)
+		}
+	}
+}
+
+// TestUnwritableLogChangesNoVerdict checks that verification works without a log.
+func TestUnwritableLogChangesNoVerdict(t *testing.T) {
+	t.Parallel()
+	c := checks(t, "true", "echo x; false")
+	c.LogFile = filepath.Join(c.Dir, "file", "A.md.log")
+	assert.NilError(t, os.WriteFile(filepath.Join(c.Dir, "file"), nil, 0o600))
+	if r := runChecks(t, c); r[0].RC != 0 || r[1].RC != 1 || r[1].Tail != "x\n" {
+		t.Errorf("results: got %+v, want rc 0, then 1", r)
+	}
+}
+
+// TestSecretsAreRedactedInTails checks secrets that are inside the tail, at its edge, or cut off by
+// it. It also checks outputs that become short because they contain many secrets.
+func TestSecretsAreRedactedInTails(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("long secret ", 500) + "end" // longer than a tail
+	lines := "first-line-of-it\nsecond-line-of-it\nthird"
+	v := Verifier{Env: append(verifying.Env, "LONG_SECRET="+long, "PRIVATE_KEY="+lines, "A_TOKEN=prefix-0123", "B_TOKEN=prefix-0123-and-more")}
+	values := []string{secret, "token-" + secret, long, lines, "prefix-0123", "prefix-0123-and-more"}
+	for _, value := range values {
+		for _, after := range []int{0, 1, 4090, 4095, 4096, 4097, 4096 - len(value)/2, 4096 - len(value) + 1, 4096 - len(value), 8192 - len(value)/2, 8191} {
+			for _, before := range []int{0, 3, 20_000} {
+				after := max(0, after)
+				text := strings.Repeat(".", before) + value + strings.Repeat("z", after)
+				wantNoSecret(t, v.Env, fmt.Sprintf("%.12q… of %d bytes between %d and %d others", value, len(value), before, after), text)
+			}
+		}
+		wantNoSecret(t, v.Env, fmt.Sprintf("%.12q… a thousand times", value), strings.Repeat(value, 1000))
+		wantNoSecret(t, v.Env, fmt.Sprintf("%.12q… on a thousand lines", value), strings.Repeat(value+"\n", 1000))
+	}
+	for n := range 50 { // vary the length, so that the tail begins at each byte of a login
+		text := strings.Repeat("https://user:hunter2-hunter2-hunter2@host ", 1000) + strings.Repeat("z", n)
+		wantNoSecret(t, v.Env, fmt.Sprintf("logins and %d others", n), text)
+	}
+}
+
+// wantNoSecret checks that the tail of an output contains no piece of a secret, and that the tail
+// is the end of the output.
+func wantNoSecret(t *testing.T, env []string, what, text string) {
+	t.Helper()
+	output := newTail()
+	fmt.Fprint(output, text)
+	var r state.CommandResult
+	r.Tail, r.Truncated = end(output, env, secrets.NewRedactor(env).Text)
+	// Not even eight bytes of a secret may remain.
+	for _, part := range []string{"s3cr3t-0", "0123456789", "secret l", "ong secr", "of it", "-of-it", "irst-lin", "prefix-0", "-0123-an", "and-more", "hunter2-"} {
+		assert.Check(t, !strings.Contains(r.Tail, part), "%s: got %q in the tail %.200q", what, part, r.Tail)
+	}
+	dropped := len(text) > len(r.Tail) && !strings.Contains(text, "secret")
+	if len(r.Tail) > 4096 || len(text) <= 4096 && r.Truncated && !dropped || len(text) > 100_000 && !r.Truncated {
+		t.Errorf("%s: got a tail of %d bytes of %d, truncated %v", what, len(r.Tail), len(text), r.Truncated)
+	}
+	assert.Check(t, !strings.HasSuffix(text, "zzzz") || strings.HasSuffix(r.Tail, "zzzz"), "%s: got %.200q, want the end of the output", what, r.Tail)
 }

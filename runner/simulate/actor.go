@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/state"
@@ -37,7 +38,10 @@ type Actor struct {
 type agentState struct {
 	number int // number of the invocation
 	reply  *Reply
-	polls  polls
+	// polls counts how often the agent has run each script since its last prompt. An agent that repeats
+	// a script without a prompt in between is waiting for something, so simulated time must pass.
+	// Otherwise, the run would never end.
+	polls map[string]int
 }
 
 var (
@@ -73,8 +77,8 @@ func (a *Actor) WriteSnapshot(r *state.Run, _ *state.Delta) error {
 // Full implements runner.Store.
 func (a *Actor) Full() bool { return false }
 
-// assignReplies assigns a reply to each new invocation of the given agents, in the order in which
-// the invocations are numbered.
+// assignReplies assigns the next unused reply to each new invocation of the given agents, in the order in
+// which the invocations are numbered. Missing will list the invocations for which no reply is left.
 func (a *Actor) assignReplies(agents []*state.Agent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -87,27 +91,25 @@ func (a *Actor) assignReplies(agents []*state.Agent) {
 		a.lastStarted = g.Exec.Running.N
 		s := a.agents[g.ID]
 		if s == nil {
-			s = &agentState{polls: polls{}}
+			s = &agentState{polls: map[string]int{}}
 			a.agents[g.ID] = s
 		}
 		s.number = a.lastStarted
-		if g.Exec.Running.Mode != "" {
-			s.reply = a.takeReply(g.ID, g.State)
+		if g.Exec.Running.Mode == "" {
+			continue
+		}
+		s.reply = nil
+		for _, key := range []string{g.ID + "/" + g.State, g.State} {
+			if list, n := a.replies.States[key], a.usedReplies[key]; n < len(list) {
+				a.usedReplies[key]++
+				s.reply = &list[n]
+				break
+			}
+		}
+		if s.reply == nil {
+			a.missing = append(a.missing, fmt.Sprintf("for %s of %s", g.State, g.ID))
 		}
 	}
-}
-
-// takeReply returns the next unused reply for a state and an agent. If all are used, it returns nil,
-// and Missing will list the invocation.
-func (a *Actor) takeReply(agent, st string) *Reply {
-	for _, key := range []string{agent + "/" + st, st} {
-		if list, n := a.replies.States[key], a.usedReplies[key]; n < len(list) {
-			a.usedReplies[key]++
-			return &list[n]
-		}
-	}
-	a.missing = append(a.missing, fmt.Sprintf("for %s of %s", st, agent))
-	return nil
 }
 
 // agentState returns the current invocation of an agent.
@@ -154,25 +156,6 @@ func (a *Actor) Verify(ctx context.Context, c runner.Order, tell func(runner.Pro
 	return v
 }
 
-// runPrompt simulates an invocation of an agent: it waits until the simulated clock has passed the
-// reply's delay, and returns the reply.
-func (a *Actor) runPrompt(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
-	s := a.agentState(o.Agent)
-	proc.RecordPrompt(o.DebugDir, o.Prompt.Text)
-	answer, failure, took := s.reply.outcome(o)
-	a.clock.Wait(ctx, s.number, took)
-	clear(s.polls) // a prompt may change anything that scripts wait for
-	switch {
-	case ctx.Err() != nil:
-		return runner.Answer{}, &runner.Failure{Class: runner.Stopped, Message: context.Cause(ctx).Error()}
-	case failure != nil:
-		return answer, failure
-	case o.Verbosity != runner.VerbosityNone && answer.Text != "":
-		tell(runner.Progress{Text: answer.Text})
-	}
-	return answer, nil
-}
-
 // outcome returns the result of an invocation, and how long the invocation takes on the simulated
 // clock. A nil reply, or a blank prompt, results in a failure.
 func (r *Reply) outcome(o runner.Order) (runner.Answer, *runner.Failure, time.Duration) {
@@ -203,3 +186,77 @@ func (r *Reply) outcome(o runner.Order) (runner.Answer, *runner.Failure, time.Du
 		return answer, nil, took
 	}
 }
+
+// Agents returns a scripted agent CLI for each backend name. All of them use the same replies.
+func (a *Actor) Agents() map[string]runner.AgentCLI {
+	all := map[string]runner.AgentCLI{}
+	for _, name := range protocol.Backends() {
+		all[name] = &scriptedCLI{actor: a, name: name}
+	}
+	return all
+}
+
+// scriptedCLI is an agent CLI that gets its answers from an Actor. The embedded Transcripts is nil,
+// because a simulated run has no transcripts and calls only the methods that are defined here.
+type scriptedCLI struct {
+	runner.Transcripts
+
+	actor *Actor
+	name  string
+}
+
+// Run implements runner.Backend. It simulates an invocation of an agent: it waits until the simulated
+// clock has passed the reply's delay, and returns the reply.
+func (p *scriptedCLI) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
+	s := p.actor.agentState(o.Agent)
+	proc.RecordPrompt(o.DebugDir, o.Prompt.Text)
+	answer, failure, took := s.reply.outcome(o)
+	p.actor.clock.Wait(ctx, s.number, took)
+	clear(s.polls) // a prompt may change anything that scripts wait for
+	switch {
+	case ctx.Err() != nil:
+		return runner.Answer{}, &runner.Failure{Class: runner.Stopped, Message: context.Cause(ctx).Error()}
+	case failure != nil:
+		return answer, failure
+	case o.Verbosity != runner.VerbosityNone && answer.Text != "":
+		tell(runner.Progress{Text: answer.Text})
+	}
+	return answer, nil
+}
+
+// Abilities implements runner.AgentCLI. The scripted CLI claims to have every ability, so that the
+// result of a simulation doesn't depend on the limitations of a CLI.
+func (p *scriptedCLI) Abilities() runner.Abilities {
+	return runner.Abilities{Backend: p.name, Title: p.name, ChoosesID: true, ReportsUSD: true}
+}
+
+// Needs implements runner.AgentCLI.
+func (p *scriptedCLI) Needs() runner.Needs { return runner.Needs{} }
+
+// Length implements runner.Transcripts.
+func (p *scriptedCLI) Length(runner.Conversation) (int64, bool) { return 0, false }
+
+// Usage implements runner.Transcripts.
+func (p *scriptedCLI) Usage(runner.Conversation, int64) ([]state.Usage, bool) { return nil, false }
+
+// scripts is a backend that runs scripts for real. They end in a fixed order, controlled by the
+// clock.
+type scripts Actor
+
+// Run implements runner.Backend.
+func (b *scripts) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
+	s := (*Actor)(b).agentState(o.Agent)
+	answer, err := b.scripts.Run(ctx, o, tell)
+	// The simulated duration is 0 for the first run since a prompt, then one second, two seconds, four
+	// seconds and so on, up to maxPoll.
+	took := time.Duration(0)
+	if n := s.polls[o.State]; n > 0 {
+		took = min(time.Second<<min(n-1, 20), maxPoll)
+	}
+	s.polls[o.State]++
+	b.clock.Wait(ctx, s.number, took)
+	return answer, err
+}
+
+// maxPoll is the maximum simulated duration of a script.
+const maxPoll = time.Hour

@@ -44,24 +44,22 @@ const neverTick = 10 * 365 * 24 * time.Hour
 
 // Runner returns a runner.Clock that uses this clock.
 func (c *Clock) Runner() runner.Clock {
-	return runner.Clock{Now: c.nowForOwner, After: c.setAlarm, Idle: c.ownerWaits, Tick: neverTick}
-}
-
-// nowForOwner returns the simulated time for the owner. The owner calls it immediately after each
-// wait, so the call also records that the owner no longer waits.
-func (c *Clock) nowForOwner() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.isOwnerWaiting = false
-	return c.now
-}
-
-// setAlarm sets the alarm of the owner, which replaces the previous one.
-func (c *Clock) setAlarm(d time.Duration) <-chan time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.owner = alarm{c.now.Add(d), make(chan time.Time, 1)}
-	return c.owner.ring
+	return runner.Clock{
+		// The owner calls Now immediately after each wait.
+		Now: func() time.Time {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.isOwnerWaiting = false
+			return c.now
+		},
+		After: func(d time.Duration) <-chan time.Time {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.owner = alarm{c.now.Add(d), make(chan time.Time, 1)}
+			return c.owner.ring
+		},
+		Idle: c.ownerWaits, Tick: neverTick,
+	}
 }
 
 // ownerWaits records that the owner waits for its alarm or for a worker. busy is the number of

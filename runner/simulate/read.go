@@ -54,7 +54,14 @@ func Read(in io.Reader) (*Replies, []protocol.Problem, error) {
 		return nil, []protocol.Problem{*problem}, nil
 	}
 	out := &Replies{root: root}
-	value, err := jsonValue(root)
+	var value any
+	err = root.Decode(&value)
+	text, jsonErr := json.Marshal(value)
+	if err = errors.Join(err, jsonErr); err != nil {
+		err = fmt.Errorf("the file can't be converted to JSON: %w", err)
+	} else {
+		err = json.Unmarshal(text, &value)
+	}
 	if err == nil {
 		if wrong := repliesSchema().CheckValue(value); wrong != nil {
 			return nil, problemsOf(root, wrong), nil
@@ -65,16 +72,6 @@ func Read(in io.Reader) (*Replies, []protocol.Problem, error) {
 		return nil, []protocol.Problem{{Pos: protocol.PosOf(root), Code: "wrong-value", Message: err.Error()}}, nil
 	}
 	return out, nil, nil
-}
-
-// jsonValue converts a YAML document to a JSON value.
-func jsonValue(root *yaml.Node) (value any, err error) {
-	err = root.Decode(&value)
-	text, jsonErr := json.Marshal(value)
-	if err = errors.Join(err, jsonErr); err != nil {
-		return nil, fmt.Errorf("the file can't be converted to JSON: %w", err)
-	}
-	return value, json.Unmarshal(text, &value)
 }
 
 // problemsOf converts violations of the schema to problems, sorted by position.

@@ -33,7 +33,12 @@ func Record(r *insight.Report) (replies *Replies, unknown []string) {
 		if x.Kind != string(protocol.Prompt) {
 			continue
 		}
-		list, isWhole := repliesOf(x, resultOf(r, x))
+		result := ""
+		isEnd := x.Transition != nil && x.Transition.Target == ""
+		if i := slices.IndexFunc(r.Agents, func(a report.Agent) bool { return a.ID == x.Agent }); isEnd && i >= 0 {
+			result = r.Agents[i].Result
+		}
+		list, isWhole := repliesOf(x, result)
 		if !isWhole && !slices.Contains(unknown, x.State) {
 			unknown = append(unknown, x.State)
 		}
@@ -81,13 +86,26 @@ func withoutRepeated(all []report.Exec) []report.Exec {
 // is false if the execution was successful but its last message is unknown. result is the result of
 // the agent if the agent ended with this execution.
 func repliesOf(x report.Exec, result string) (list []Reply, isWhole bool) {
-	text := lastMessage(x.Messages)
+	text := ""
+	for _, m := range x.Messages {
+		if m.From == runner.FromAgent && m.Subagent == "" && m.Text != "" {
+			text = m.Text // the last message of the agent itself
+		}
+	}
 	if text == "" {
 		text = tagOf(x.Transition, result)
 	}
 	left := x.Spent.USD
 	for _, a := range x.Attempts {
-		list, left = append(list, attemptReply(a, Text(text))), max(0, left-a.USD)
+		r := Reply{Text: Text(text)}
+		if len(a.Results) == 0 && !a.Converged { // the attempt failed before commands ran
+			r = failedReply(cmp.Or(a.Reason, "failed"))
+		}
+		r.Cost = Cost(a.USD)
+		for _, c := range a.Results {
+			r.Checks = append(r.Checks, min(max(c.RC, 0), maxCode))
+		}
+		list, left = append(list, r), max(0, left-a.USD)
 	}
 	switch {
 	case len(list) > 0:
@@ -100,49 +118,9 @@ func repliesOf(x report.Exec, result string) (list []Reply, isWhole bool) {
 	return list, text != "" || x.Status != report.Completed
 }
 
-// attemptReply returns the reply for an attempt with a verdict. It contains the exit codes of the
-// commands. If the attempt failed before commands ran, the reply is a failure with the same reason.
-func attemptReply(a report.Attempt, text Text) Reply {
-	if len(a.Results) == 0 && !a.Converged {
-		r := failedReply(cmp.Or(a.Reason, "failed"))
-		r.Cost = Cost(a.USD)
-		return r
-	}
-	r := Reply{Text: text, Cost: Cost(a.USD)}
-	for _, c := range a.Results {
-		r.Checks = append(r.Checks, min(max(c.RC, 0), maxCode))
-	}
-	return r
-}
-
 // failedReply returns a reply that makes an invocation fail with the given reason.
 func failedReply(why string) Reply {
 	return Reply{Error: &Error{Class: string(runner.Fatal), Message: Text(why)}}
-}
-
-// lastMessage returns the last message that the agent itself, not a subagent, wrote in a
-// conversation.
-func lastMessage(all []runner.Message) string {
-	for _, m := range slices.Backward(all) {
-		if m.From == runner.FromAgent && m.Subagent == "" && m.Text != "" {
-			return m.Text
-		}
-	}
-	return ""
-}
-
-// resultOf returns the result of the agent if the agent ended with the execution x. Otherwise it
-// returns "".
-func resultOf(r *insight.Report, x report.Exec) string {
-	if x.Transition == nil || x.Transition.Target != "" {
-		return ""
-	}
-	for _, a := range r.Agents {
-		if a.ID == x.Agent {
-			return a.Result
-		}
-	}
-	return ""
 }
 
 // tagOf returns the tag for a transition. It returns "" if the tag would need attributes that are

@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
+	"gotest.tools/v3/golden"
 
 	"github.com/raymond-action/raymond-action/internal/goldentest"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -268,5 +271,82 @@ func FuzzWrite(f *testing.F) {
 		if got := readReplies(t, writeReplies(t, r)).States["A.md"][0].Text; string(got) != text {
 			t.Errorf("%q: got %q back from\n%s", text, got, writeReplies(t, r))
 		}
+	})
+}
+
+// TestPublishedSchema checks that docs/schema/replies.schema.json is a copy of the schema that Read
+// uses.
+func TestPublishedSchema(t *testing.T) {
+	data, err := os.ReadFile("replies.schema.json")
+	assert.NilError(t, err)
+	golden.Assert(t, string(data), "../../../docs/schema/replies.schema.json")
+}
+
+// TestPathDiff checks the lines in which Diff reports the differences between two paths.
+func TestPathDiff(t *testing.T) {
+	for _, c := range []struct{ want, got, diff string }{
+		{"A B C", "A B C", ""},
+		{"A B C", "A C", "  (the same: 1 before, 1 after),- B"},
+		{"A C", "A B C", "  (the same: 1 before, 1 after),+ B"},
+		{"A", "", "- A"},
+		{"A B", "B A", "- A,- B,+ B,+ A"},
+		{"A A B", "A A A B", "  (the same: 2 before, 1 after),+ A"},
+	} {
+		m := &report.Model{Ending: &state.RunFinished{Status: state.Completed}}
+		for _, st := range strings.Fields(c.got) {
+			m.Executions = append(m.Executions, &report.Exec{Agent: "main", State: st})
+		}
+		got := (&simulate.Expect{Path: simulate.Path{"main": strings.Fields(c.want)}}).Diff(m)
+		if len(got) > 0 {
+			got = got[1:]
+		}
+		assert.Check(t, is.Equal(strings.Join(got, ","), c.diff), "%q and %q", c.want, c.got)
+	}
+}
+
+// TestClockStandsStillWhileTheOwnerWorks checks that no alarm fires while the owner is still
+// starting workers at the current time.
+func TestClockStandsStillWhileTheOwnerWorks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := simulate.NewClock(epoch)
+		owner := clock.Runner()
+		owner.After(time.Hour)
+		owner.Idle(1)
+		// A worker that took no time has answered, so the owner works again.
+		owner.Now()
+		over := make(chan struct{})
+		go func() {
+			clock.Wait(t.Context(), 2, 10*time.Minute)
+			close(over)
+		}()
+		synctest.Wait()
+		select {
+		case <-over:
+			t.Errorf("a new worker: got its ten minutes over at %v, want it to wait for the owner", owner.Now())
+		default:
+		}
+		owner.After(time.Hour)
+		owner.Idle(1)
+		<-over
+		assert.Check(t, is.Equal(owner.Now().Sub(epoch), 10*time.Minute), "time when the worker is done: want 10m")
+	})
+}
+
+// TestClockIgnoresCancelledWorkers checks that a cancelled worker stops waiting at the current
+// time, and that this does not move the clock.
+func TestClockIgnoresCancelledWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := simulate.NewClock(epoch)
+		owner := clock.Runner()
+		ctx, stop := context.WithCancel(t.Context())
+		alarm := owner.After(time.Second)
+		go clock.Wait(ctx, 1, time.Hour)
+		owner.Idle(1)
+		assert.Check(t, is.Equal((<-alarm).Sub(epoch), time.Second), "alarm of the owner")
+		stop()
+		owner.After(time.Minute)
+		owner.Idle(1)
+		synctest.Wait()
+		assert.Check(t, is.Equal(owner.Now().Sub(epoch), time.Second), "time after the worker was stopped: want 1s as before")
 	})
 }

@@ -27,21 +27,6 @@ type client struct {
 	ctx      context.Context // cancelling it ends all requests
 }
 
-// newClient returns a client whose requests end when ctx is cancelled. If transport is nil, it uses
-// the default transport with the TLS configuration of the settings.
-func newClient(ctx context.Context, s *settings, transport http.RoundTripper) *client {
-	if transport == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.TLSClientConfig = s.tls
-		transport = t
-	}
-	return &client{settings: s, ctx: ctx, http: &http.Client{
-		Transport: transport,
-		// The headers contain credentials, so a redirect must not send them to another host.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
-}
-
 // busyError is the error of a request that may succeed if it is repeated later.
 type busyError struct{ error }
 

@@ -27,20 +27,6 @@ func (r *Reporter) Doing(agent, _ string, p runner.Progress) error {
 	return nil
 }
 
-// endJudged completes the span of an execution's last attempt, which has just got a verdict.
-func (r *Reporter) endJudged(x *report.Exec) {
-	b := &x.Attempts[len(x.Attempts)-1]
-	span := r.attempt(x, b.Attempt, b.Ended)
-	span.Start = max(span.Start, b.Ended.Add(-time.Duration(b.DurationS*float64(time.Second))).UnixNano())
-	span.set(spent(b.Spent)...)
-	span.set(boolAttr("raymond.converged", b.Converged))
-	if !b.Converged {
-		span.set(textAttr("error.type", "not_converged"))
-		span.fail(shown(b.Reason))
-	}
-	r.end(span, b.Ended)
-}
-
 // attempt returns a span for a completed attempt, with its tool calls, reminders, retries and
 // interruptions as events. The span starts at the end of the previous attempt, or else at the start
 // of the execution.

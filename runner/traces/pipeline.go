@@ -37,11 +37,21 @@ type pipeline struct {
 }
 
 // newPipeline starts a pipeline, which the caller must close. If transport is nil, the pipeline uses
-// the default transport.
+// the default transport with the TLS configuration of the settings.
 func newPipeline(s *settings, transport http.RoundTripper, about resource, version string) *pipeline {
+	if transport == nil {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.TLSClientConfig = s.tls
+		transport = t
+	}
 	ctx, abort := context.WithCancel(context.Background())
 	p := &pipeline{
-		client: newClient(ctx, s, transport), about: about, scope: scope{"github.com/raymond-action/raymond-action", version},
+		client: &client{settings: s, ctx: ctx, http: &http.Client{
+			Transport: transport,
+			// The headers contain credentials, so a redirect must not send them to another host.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}},
+		about: about, scope: scope{"github.com/raymond-action/raymond-action", version},
 		abort: abort, spans: make(chan *span, maxQueued), done: make(chan struct{}),
 	}
 	go p.work()
@@ -125,7 +135,8 @@ func (p *pipeline) close() {
 }
 
 // wait waits until all spans are sent, but at most for the given time. It must be called after
-// close. It returns a line about lost spans, or "" if all spans were sent.
+// close. It returns a line about lost spans, or "" if all spans were sent. The values of headers, which
+// may be secrets, are masked in the line.
 func (p *pipeline) wait(most time.Duration) string {
 	select {
 	case <-p.done:
@@ -134,22 +145,18 @@ func (p *pipeline) wait(most time.Duration) string {
 		<-p.done
 	}
 	p.abort()
-	if lost := p.ended - p.arrived; lost > 0 {
-		return fmt.Sprintf("traces: %d of %s did not reach the collector: %s", lost, state.Count(p.ended, "span"), p.reason())
+	if p.ended <= p.arrived {
+		return ""
 	}
-	return ""
-}
-
-// reason returns why spans were lost. It masks the values of headers, which may be secrets.
-func (p *pipeline) reason() string {
-	if p.firstError == nil {
-		return "there were too many at once"
-	}
-	why := p.firstError.Error()
-	for _, secret := range p.client.settings.headers {
-		if secret != "" {
-			why = strings.ReplaceAll(why, secret, "***")
+	why := "there were too many at once"
+	if p.firstError != nil {
+		why = p.firstError.Error()
+		for _, secret := range p.client.settings.headers {
+			if secret != "" {
+				why = strings.ReplaceAll(why, secret, "***")
+			}
 		}
+		why = text.Line(text.Truncate(why, 2*maxReason))
 	}
-	return text.Line(text.Truncate(why, 2*maxReason))
+	return fmt.Sprintf("traces: %d of %s did not reach the collector: %s", p.ended-p.arrived, state.Count(p.ended, "span"), why)
 }

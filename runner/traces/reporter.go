@@ -206,7 +206,16 @@ func (r *Reporter) Report(e state.Event) error {
 			r.ended = append(r.ended, x)
 		}
 	case *state.NodeAttempt:
-		r.endJudged(x)
+		last := &x.Attempts[len(x.Attempts)-1] // it has just got its verdict
+		span := r.attempt(x, last.Attempt, last.Ended)
+		span.Start = max(span.Start, last.Ended.Add(-time.Duration(last.DurationS*float64(time.Second))).UnixNano())
+		span.set(spent(last.Spent)...)
+		span.set(boolAttr("raymond.converged", last.Converged))
+		if !last.Converged {
+			span.set(textAttr("error.type", "not_converged"))
+			span.fail(shown(last.Reason))
+		}
+		r.end(span, last.Ended)
 	case *state.AgentWaits:
 		r.addEvent(e, textAttr("raymond.wait.for", string(b.For)))
 	case *state.AgentGoesOn:

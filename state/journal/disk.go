@@ -41,4 +41,3 @@ func (realDisk) open(path string, flag int, mode fs.FileMode) (writableFile, err
 
 func (realDisk) rename(from, to string) error { return files.Rename(from, to) }
 func (realDisk) remove(path string) error     { return os.Remove(path) }
-func (realDisk) syncDir(dir string) error     { return syncDir(dir) }

@@ -105,8 +105,19 @@ func Open(dir, id, holder string) (*File, *state.Run, error) {
 
 // acquire creates the state folder, takes the run's lock, and removes temporary files.
 func acquire(dir, id, holder string) (*File, error) {
-	if err := makeDir(dir); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
+	}
+	// A parent that is named .raymond gets a .gitignore, so that git ignores it.
+	if top := filepath.Dir(dir); filepath.Base(top) == ".raymond" {
+		ignore := filepath.Join(top, ".gitignore")
+		_, err := os.Lstat(ignore)
+		if err != nil {
+			err = files.WriteNew(ignore, []byte("*\n"), 0o600)
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) { // another process may have created the file
+			return nil, err
+		}
 	}
 	f := &File{dir: dir, id: id, log: noLog{}, maxHistory: DefaultHistory}
 	if err := f.takeLock(holder); err != nil {
@@ -118,26 +129,6 @@ func acquire(dir, id, holder string) (*File, error) {
 		}
 	}
 	return f, nil
-}
-
-// makeDir creates the state folder. If the folder's parent is named .raymond, makeDir also adds a
-// .gitignore to that parent, so that git ignores it.
-func makeDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	top := filepath.Dir(dir)
-	if filepath.Base(top) != ".raymond" {
-		return nil
-	}
-	ignore := filepath.Join(top, ".gitignore")
-	if _, err := os.Lstat(ignore); err == nil {
-		return nil
-	}
-	if err := files.WriteNew(ignore, []byte("*\n"), 0o600); !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return nil // another process created the file
 }
 
 // path returns the path of the run's file with the extension ext.
@@ -165,31 +156,25 @@ func Read(dir, id string) (*state.Run, error) {
 	if journalErr == nil {
 		defer journal.Close()
 	}
-	r, err := readSnapshot(dir, id)
-	switch {
-	case err != nil:
-		return nil, err
-	case journalErr != nil:
-		return r, within(path, ignoreMissing(journalErr))
-	}
-	return r, within(path, replay(r, journal))
-}
-
-// readSnapshot reads {id}.json without the journal.
-func readSnapshot(dir, id string) (*state.Run, error) {
-	path := filepath.Join(dir, id+".json")
-	data, err := disk.read(path)
+	snapshot := filepath.Join(dir, id+".json")
+	data, err := disk.read(snapshot)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, notFound(dir, id)
 	}
 	if err != nil {
-		return nil, within(path, err)
+		return nil, within(snapshot, err)
 	}
 	r, err := state.Decode(data)
 	if err == nil && r.WorkflowID != id {
 		err = &state.FileError{Field: "workflow_id", What: fmt.Sprintf("is %q in the file of %q", r.WorkflowID, id)}
 	}
-	return r, within(path, err)
+	switch {
+	case err != nil:
+		return nil, within(snapshot, err)
+	case journalErr != nil:
+		return r, within(path, ignoreMissing(journalErr))
+	}
+	return r, within(path, replay(r, journal))
 }
 
 // within adds the path to a *FileError that has no path. It also converts errors about files that are too
@@ -247,10 +232,22 @@ func (f *File) WriteSnapshot(r *state.Run, d *state.Delta, ready func() error) e
 		return fmt.Errorf("save state: %w", err)
 	}
 	f.seq, f.isDirSynced, f.lines.appended, f.snapshotSize = r.Progress.Seq, true, 0, int64(len(data))
-	if f.lines.size > f.maxHistory {
-		return f.shorten(r)
+	if f.lines.size <= f.maxHistory {
+		return nil
 	}
-	return nil
+	// The oldest lines of the journal are dropped, so that about half of its maximum size remains.
+	old := f.lines.file
+	f.lines.file = nil // the file will be replaced
+	if err := old.Close(); err != nil {
+		return err
+	}
+	path, keep := f.path(Ext), []byte(nil)
+	if f.maxHistory > 0 {
+		if keep, err = newestLines(path, r, f.lines.size-f.maxHistory/2); err != nil {
+			return err
+		}
+	}
+	return f.replace(path, keep, nil)
 }
 
 // checkSize returns an error if data is too large to be read again.

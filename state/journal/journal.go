@@ -97,11 +97,21 @@ func (f *File) openJournal(seq int) error {
 	}
 	path := f.path(Ext)
 	j, rest, err := scan(path, seq)
-	if err == nil && rest {
-		err = f.truncateJournal(path, j.size)
-	}
 	if err != nil {
 		return err
+	}
+	if rest {
+		from, _, err := files.Open(path)
+		if err != nil {
+			return err
+		}
+		kept, err := io.ReadAll(io.LimitReader(from, j.size))
+		if err := errors.Join(err, from.Close()); err != nil {
+			return err
+		}
+		if err := f.replace(path, kept, nil); err != nil {
+			return err
+		}
 	}
 	w, err := disk.open(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -113,19 +123,6 @@ func (f *File) openJournal(seq int) error {
 	f.lines = j
 	f.lines.file = w
 	return nil
-}
-
-// truncateJournal atomically reduces a journal to its first size bytes.
-func (f *File) truncateJournal(path string, size int64) error {
-	from, _, err := files.Open(path)
-	if err != nil {
-		return err
-	}
-	kept, err := io.ReadAll(io.LimitReader(from, size))
-	if err := errors.Join(err, from.Close()); err != nil {
-		return err
-	}
-	return f.replace(path, kept, nil)
 }
 
 // scan reads a journal and describes its lines up to the last one whose step number is at most seq. rest
@@ -176,25 +173,6 @@ func (f *File) writeLine(what any, seq int) error {
 	j.isComplete = isRun || j.isComplete && seq == j.last+1
 	j.size, j.appended, j.last = j.size+size, j.appended+size, seq
 	return nil
-}
-
-// shorten drops the oldest lines of the journal, so that about half of the maximum size remains. A new
-// first line contains the whole run before the remaining steps. If the maximum size is 0, shorten drops
-// all lines. r is the run after the last line.
-func (f *File) shorten(r *state.Run) error {
-	old := f.lines.file
-	f.lines.file = nil // the file will be replaced
-	if err := old.Close(); err != nil {
-		return err
-	}
-	path, keep := f.path(Ext), []byte(nil)
-	if f.maxHistory > 0 {
-		var err error
-		if keep, err = newestLines(path, r, f.lines.size-f.maxHistory/2); err != nil {
-			return err
-		}
-	}
-	return f.replace(path, keep, nil)
 }
 
 // newestLines returns the last lines of a journal, after a new line that contains the whole run before
@@ -283,7 +261,20 @@ func parseLine(n int, text []byte) entry {
 		return e
 	}
 	e.isRun = bytes.HasPrefix(e.data, []byte(`{"schema":`))
-	if e.seq = seqOf(e.data); e.seq < 1 && !e.isRun {
+	// The number of a step is read without decoding all of the step.
+	if rest, ok := bytes.CutPrefix(e.data, []byte(`{"progress":{"seq":`)); ok {
+		digits, _, _ := bytes.Cut(rest, []byte(","))
+		e.seq, _ = strconv.Atoi(string(digits))
+	} else {
+		var head struct {
+			Progress struct {
+				Seq int `json:"seq"`
+			} `json:"progress"`
+		}
+		_ = json.Unmarshal(e.data, &head)
+		e.seq = head.Progress.Seq
+	}
+	if e.seq < 1 && !e.isRun {
 		e.damage = errors.New("contains neither a run nor a step")
 	}
 	return e
@@ -303,20 +294,3 @@ func checkedLine(line []byte) ([]byte, error) {
 
 // checksum returns the CRC-32C of data as eight hexadecimal digits.
 func checksum(data []byte) string { return fmt.Sprintf("%08x", crc32.Checksum(data, castagnoli())) }
-
-// seqOf returns the number of a step, or of the last step of a run, without decoding all of data. It
-// returns 0 if data contains neither.
-func seqOf(data []byte) int {
-	if rest, ok := bytes.CutPrefix(data, []byte(`{"progress":{"seq":`)); ok {
-		digits, _, _ := bytes.Cut(rest, []byte(","))
-		n, _ := strconv.Atoi(string(digits))
-		return n
-	}
-	var head struct {
-		Progress struct {
-			Seq int `json:"seq"`
-		} `json:"progress"`
-	}
-	_ = json.Unmarshal(data, &head)
-	return head.Progress.Seq
-}

@@ -9,7 +9,7 @@ import (
 )
 
 // syncDir syncs the directory, so that renames in it survive a crash of the machine.
-func syncDir(dir string) error {
+func (realDisk) syncDir(dir string) error {
 	d, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err

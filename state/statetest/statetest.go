@@ -97,17 +97,11 @@ func (w *Walker) Step(r *state.Run) *state.Delta {
 		s.End(id, StateOf(a.State), w.outcome(a))
 		busy = busy[1:]
 	}
-	w.start(s, len(busy))
-	return s.Delta()
-}
-
-// start starts agents until MaxParallel agents are running. busy is the number of agents that are already
-// running.
-func (w *Walker) start(s *state.Step, busy int) {
-	for {
-		a, ok := s.Schedule().Next(busy)
+	// Agents start until MaxParallel agents are running.
+	for running := len(busy); ; running++ {
+		a, ok := s.Schedule().Next(running)
 		if !ok {
-			return
+			return s.Delta()
 		}
 		st := StateOf(a.State)
 		l := state.Launch{State: st, Plan: a.Plan(st, FullCLI), Cwd: Abs("/d")}
@@ -118,7 +112,6 @@ func (w *Walker) start(s *state.Step, busy int) {
 			l.SessionID = fmt.Sprintf("session-%d", w.ids)
 		}
 		s.Start(a.ID, l)
-		busy++
 	}
 }
 

@@ -99,7 +99,8 @@ func (a *agent) talk(prompt string) error {
 		if err != nil {
 			return err
 		}
-		a.print(map[string]any{"type": "cost", "model": os.Getenv("RAYMOND_MODEL"), "input": r.Input, "cached": r.Cached, "output": r.Output, "usd": usd(r)})
+		usd := float64(r.Input+r.Cached+r.Output) / 1e6 // a million tokens cost one dollar
+		a.print(map[string]any{"type": "cost", "model": os.Getenv("RAYMOND_MODEL"), "input": r.Input, "cached": r.Cached, "output": r.Output, "usd": usd})
 		if r.Text != "" {
 			a.save("model", r.Text)
 			a.print(map[string]any{"type": "text", "text": r.Text})
@@ -116,9 +117,6 @@ func (a *agent) talk(prompt string) error {
 		}
 	}
 }
-
-// usd returns the cost of a response. A million tokens cost one dollar.
-func usd(r modelResponse) float64 { return float64(r.Input+r.Cached+r.Output) / 1e6 }
 
 // save appends a line to the conversation and to its file.
 func (a *agent) save(role, text string) {
@@ -181,7 +179,17 @@ func (a *agent) ask() (modelResponse, error) {
 			q.Tools = append(q.Tools, tool)
 		}
 	}
-	q.take(a.lines)
+	for _, line := range a.lines {
+		q.Output = ""
+		switch line.Role {
+		case "user":
+			q.Prompts = append(q.Prompts, line.Text)
+		case "model":
+			q.Said = append(q.Said, line.Text)
+		case "tool":
+			q.Output = line.Text
+		}
+	}
 	body, err := json.Marshal(q)
 	if err != nil {
 		return modelResponse{}, err

@@ -16,21 +16,6 @@ type modelRequest struct {
 	Output               string
 }
 
-// take adds the lines of a conversation to the request.
-func (q *modelRequest) take(lines []message) {
-	for _, line := range lines {
-		q.Output = ""
-		switch line.Role {
-		case "user":
-			q.Prompts = append(q.Prompts, line.Text)
-		case "model":
-			q.Said = append(q.Said, line.Text)
-		case "tool":
-			q.Output = line.Text
-		}
-	}
-}
-
 // modelResponse is a response of the API of the test's agent CLI.
 type modelResponse struct {
 	Text, Shell, Write    string

@@ -31,21 +31,15 @@ func TestInChromium(t *testing.T) {
 	if dir == "" {
 		dir = t.TempDir()
 	}
-	writePages(t, dir)
+	for name, report := range fixtures {
+		assert.NilError(t, os.WriteFile(filepath.Join(dir, name+".html"), []byte(render(t, report())), 0o600))
+	}
 	script, err := filepath.Abs("testdata/chromium/click.mjs")
 	assert.NilError(t, err)
 	cmd := exec.CommandContext(t.Context(), "node", script, browser(t), dir)
 	cmd.Dir = npm.Install(t)
 	out, err := cmd.CombinedOutput()
 	assert.Check(t, err, "%v\n%s", err, out)
-}
-
-// writePages writes the pages of all fixtures into a folder.
-func writePages(t *testing.T, dir string) {
-	t.Helper()
-	for name := range fixtures {
-		assert.NilError(t, os.WriteFile(filepath.Join(dir, name+".html"), renderFixture(t, name), 0o600))
-	}
 }
 
 // browser returns the path of a Chromium browser.

@@ -102,14 +102,18 @@ type file struct {
 func newFile(f report.File) file {
 	out := file{Path: f.Path, Change: classOf(f.Change), Cut: f.Cut}
 	for line := range strings.Lines(f.Diff) {
-		kind := kindOfLine(line)
-		switch kind {
-		case "add":
+		kind := "same"
+		switch {
+		case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "diff --git "), strings.HasPrefix(line, "index "):
+			continue // a line of the diff's header
+		case strings.HasPrefix(line, "@@"):
+			kind = "at"
+		case strings.HasPrefix(line, "+"):
+			kind = "add"
 			out.Added++
-		case "del":
+		case strings.HasPrefix(line, "-"):
+			kind = "del"
 			out.Gone++
-		case "":
-			continue
 		}
 		if n := len(out.Parts); n > 0 && out.Parts[n-1].Kind == kind {
 			out.Parts[n-1].Text += line
@@ -118,19 +122,4 @@ func newFile(f report.File) file {
 		}
 	}
 	return out
-}
-
-// kindOfLine returns the kind of a diff line. It returns "" for the lines of the diff's header.
-func kindOfLine(line string) string {
-	switch {
-	case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "diff --git "), strings.HasPrefix(line, "index "):
-		return ""
-	case strings.HasPrefix(line, "@@"):
-		return "at"
-	case strings.HasPrefix(line, "+"):
-		return "add"
-	case strings.HasPrefix(line, "-"):
-		return "del"
-	}
-	return "same"
 }

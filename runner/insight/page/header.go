@@ -36,11 +36,8 @@ type fact struct{ Name, Value, More string }
 // pair is the name and the value of a fact about the run.
 type pair struct{ Name, Value string }
 
-// verdict is the color and the text that the headline shows for a status.
-type verdict struct{ tone, words string }
-
-// verdicts maps each status of a run to its verdict.
-var verdicts = map[string]verdict{
+// verdicts maps each status of a run to the color and the text that the headline shows.
+var verdicts = map[string]struct{ tone, words string }{
 	string(state.Completed):      {"ok", "Completed"},
 	string(state.Failed):         {"bad", "Failed"},
 	string(state.OverBudget):     {"bad", "Stopped over budget"},

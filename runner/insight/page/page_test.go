@@ -15,16 +15,10 @@ import (
 	"github.com/raymond-action/raymond-action/runner/insight"
 )
 
-// renderFixture returns the page for a fixture.
-func renderFixture(t testing.TB, name string) []byte {
-	t.Helper()
-	return []byte(render(t, fixtures[name]()))
-}
-
 // TestPageStructure checks the structure of the page that is documented for programs.
 func TestPageStructure(t *testing.T) {
 	for name, report := range fixtures {
-		page := string(renderFixture(t, name))
+		page := render(t, report())
 		assert.Check(t, is.Contains(page, `id="timeline"`), name)
 		assert.Check(t, is.Contains(page, `<input type="search"`), name)
 		sections, bars := map[string]bool{}, map[string]bool{}

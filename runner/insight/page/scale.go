@@ -200,14 +200,3 @@ func (s scale) unit() time.Duration {
 	}
 	return tickUnits[i]
 }
-
-// pauses returns the pauses that are drawn shorter than their duration.
-func (s scale) pauses() []band {
-	var out []band
-	for _, x := range s.intervals {
-		if x.isCut {
-			out = append(out, band{int(x.left * fullWidth), max(1, int(x.width*fullWidth)), "nothing ran for " + report.FormatDuration(x.to.Sub(x.from))})
-		}
-	}
-	return out
-}

@@ -50,8 +50,17 @@ func newTroubles(r *insight.Report) troubles {
 			t.Failed = append(t.Failed, one)
 			continue
 		}
-		if what := minorTroubles(e); what != "" {
-			one.Class, one.What = "rough", what
+		var minor []string // retries and similar events in an execution that succeeded in the end
+		for _, c := range []struct {
+			n     int
+			thing string
+		}{{len(e.Attempts) - 1, "further attempt"}, {len(e.Retries), "retry"}, {len(e.Reminders), "reminder"}, {len(e.Refusals), "refused use"}} {
+			if c.n > 0 {
+				minor = append(minor, state.Count(c.n, c.thing))
+			}
+		}
+		if len(minor) > 0 {
+			one.Class, one.What = "rough", strings.Join(minor, ", ")
 			t.Others = append(t.Others, one)
 		}
 	}
@@ -97,22 +106,6 @@ func merge(list []trouble) []trouble {
 func firstN(list []trouble, most int) (first []trouble, left int) {
 	first = list[:min(len(list), most)]
 	return first, len(list) - len(first)
-}
-
-// minorTroubles returns how many retries and similar events there were in an execution that
-// succeeded in the end, or "" for an execution without problems.
-func minorTroubles(e *report.Exec) string {
-	var out []string
-	say := func(n int, thing string) {
-		if n > 0 {
-			out = append(out, state.Count(n, thing))
-		}
-	}
-	say(max(0, len(e.Attempts)-1), "further attempt")
-	say(len(e.Retries), "retry")
-	say(len(e.Reminders), "reminder")
-	say(len(e.Refusals), "refused use")
-	return strings.Join(out, ", ")
 }
 
 // lastOutput returns the last lines of a failed execution's output or, if that is empty, of the

@@ -69,8 +69,15 @@ func stagesOf(e *report.Exec) []stage {
 // chronological order.
 func occurrences(e *report.Exec) []occurrence {
 	var all []occurrence
-	for i := range e.Attempts {
-		all = append(all, occurrence{at: e.Attempts[i].Ended, ends: newStage(&e.Attempts[i], i == len(e.Attempts)-1)})
+	for i, a := range e.Attempts {
+		s := &stage{
+			Title: fmt.Sprintf("Attempt %d", a.Attempt), Mark: "ok", About: report.FormatSeconds(a.DurationS) + ", " + a.Spent.String(),
+			Results: a.Results, IsLast: i == len(e.Attempts)-1,
+		}
+		if !a.Converged {
+			s.Mark, s.Why = "bad", "not done: "+a.FailureText()
+		}
+		all = append(all, occurrence{at: a.Ended, ends: s})
 	}
 	for _, c := range e.Interruptions {
 		spent := state.Spent{USD: c.CostUSD, Estimated: c.Estimated}
@@ -93,16 +100,4 @@ func occurrences(e *report.Exec) []occurrence {
 	}
 	slices.SortStableFunc(all, func(a, b occurrence) int { return a.at.Compare(b.at) })
 	return all
-}
-
-// newStage returns the stage for an attempt with a verdict.
-func newStage(a *report.Attempt, isLast bool) *stage {
-	s := &stage{
-		Title: fmt.Sprintf("Attempt %d", a.Attempt), Mark: "ok", About: report.FormatSeconds(a.DurationS) + ", " + a.Spent.String(),
-		Results: a.Results, IsLast: isLast,
-	}
-	if !a.Converged {
-		s.Mark, s.Why = "bad", "not done: "+a.FailureText()
-	}
-	return s
 }

@@ -19,7 +19,7 @@ const maxHighRows = 24
 type timeline struct {
 	Rows    []row
 	Ticks   []tick
-	Pauses  []band
+	Pauses  []band // drawn shorter than their duration
 	Starts  []band // where a later process resumed the run
 	Money   spending
 	Failed  int // number of rows with a failed execution
@@ -65,7 +65,12 @@ type mark struct {
 func newTimeline(r *insight.Report) timeline {
 	bars := barTimes(r)
 	s := newScale(bars)
-	t := timeline{Ticks: s.ticks(), Pauses: s.pauses(), Money: newSpending(r, s)}
+	t := timeline{Ticks: s.ticks(), Money: newSpending(r, s)}
+	for _, x := range s.intervals {
+		if x.isCut {
+			t.Pauses = append(t.Pauses, band{int(x.left * fullWidth), max(1, int(x.width*fullWidth)), "nothing ran for " + report.FormatDuration(x.to.Sub(x.from))})
+		}
+	}
 	index := map[string]int{}
 	for _, a := range inOrder(r) {
 		depth := 0

@@ -13,7 +13,14 @@ import (
 func Bash() (string, error) {
 	at, err := []string{"/bin/bash"}, errors.New("there is no /bin/bash on this machine: install it (apt-get install bash, apk add bash)")
 	if runtime.GOOS == "windows" {
-		at, err = gitBashPaths(), errors.New("there is no bash of Git for Windows on this machine: install Git for Windows, and put its git on PATH")
+		err = errors.New("there is no bash of Git for Windows on this machine: install Git for Windows, and put its git on PATH")
+		// The bash on PATH isn't used, because it may belong to WSL, which uses other paths for the same files.
+		bash := filepath.Join("bin", "bash.exe")
+		at = []string{filepath.Join(os.Getenv("ProgramFiles"), "Git", bash)}
+		if git, missing := exec.LookPath("git"); missing == nil {
+			bin := filepath.Dir(git) // the directory of git: cmd, bin or mingw64\bin
+			at = append([]string{filepath.Join(bin, "..", bash), filepath.Join(bin, "..", "..", bash)}, at...)
+		}
 	}
 	for _, path := range at {
 		// Only an absolute path is accepted, so that no file of the checkout is used.
@@ -22,16 +29,4 @@ func Bash() (string, error) {
 		}
 	}
 	return "", err
-}
-
-// gitBashPaths returns the paths at which the bash of Git for Windows may be. The bash on PATH isn't
-// used, because it may belong to WSL, which uses other paths for the same files.
-func gitBashPaths() []string {
-	bash := filepath.Join("bin", "bash.exe")
-	at := []string{filepath.Join(os.Getenv("ProgramFiles"), "Git", bash)}
-	if git, err := exec.LookPath("git"); err == nil {
-		bin := filepath.Dir(git) // the directory of git: cmd, bin or mingw64\bin
-		at = append([]string{filepath.Join(bin, "..", bash), filepath.Join(bin, "..", "..", bash)}, at...)
-	}
-	return at
 }

@@ -39,7 +39,16 @@ func groupOf(p *os.Process) (group, error) {
 		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
 	if err == nil {
 		var unfit error
-		err = p.WithHandle(func(child uintptr) { unfit = join(job, child) })
+		err = p.WithHandle(func(child uintptr) {
+			unfit = os.NewSyscallError("AssignProcessToJobObject", windows.AssignProcessToJobObject(job, windows.Handle(child)))
+			if unfit != nil {
+				return
+			}
+			// ResumeThread would need a handle of the process's thread, which Go doesn't keep.
+			if status, _, _ := ntResumeProcess.Call(child); status != 0 {
+				unfit = os.NewSyscallError("NtResumeProcess", windows.NTStatus(status))
+			}
+		})
 		err = errors.Join(err, unfit)
 	}
 	if err != nil {
@@ -49,18 +58,6 @@ func groupOf(p *os.Process) (group, error) {
 }
 
 var ntResumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
-
-// join puts a suspended process into a job object and resumes the process. It doesn't use ResumeThread,
-// because that needs a handle of the process's thread, which Go doesn't keep.
-func join(job windows.Handle, child uintptr) error {
-	if err := windows.AssignProcessToJobObject(job, windows.Handle(child)); err != nil {
-		return os.NewSyscallError("AssignProcessToJobObject", err)
-	}
-	if status, _, _ := ntResumeProcess.Call(child); status != 0 {
-		return os.NewSyscallError("NtResumeProcess", windows.NTStatus(status))
-	}
-	return nil
-}
 
 // signal kills all processes in the group, whatever the signal is.
 func (g group) signal(syscall.Signal) error { return windows.TerminateJobObject(windows.Handle(g), 1) }

@@ -24,21 +24,17 @@ func strays() (found []int, settled bool) {
 		if children.byID[pid] != nil || processes.IsAwaited(pid) {
 			continue
 		}
-		pgrp, err := syscall.Getpgid(pid)
-		if err == nil && pgrp != own && collectZombie(pid) {
-			settled = false
-			continue
+		if pgrp, err := syscall.Getpgid(pid); err == nil && pgrp != own {
+			var status syscall.WaitStatus
+			got, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil)
+			if err == nil && got == pid && !status.Stopped() {
+				settled = false
+				continue
+			}
 		}
 		found = append(found, pid)
 	}
 	return found, settled
-}
-
-// collectZombie collects a child if it is dead. It reports whether the child was dead.
-func collectZombie(pid int) bool {
-	var status syscall.WaitStatus
-	got, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil)
-	return err == nil && got == pid && !status.Stopped()
 }
 
 // reapStrays collects the strays that have died.
@@ -46,18 +42,6 @@ func reapStrays() {
 	children.mu.Lock()
 	defer children.mu.Unlock()
 	strays()
-}
-
-// listStrays returns the strays, whether they are settled (see strays), and whether another child of Run
-// is still running. children is locked during the call, so all results describe the same moment.
-func (k *process) listStrays() (found []int, settled, hasOthers bool) {
-	children.mu.Lock()
-	defer children.mu.Unlock()
-	for _, other := range children.byID {
-		hasOthers = hasOthers || other != k && !other.ended
-	}
-	found, settled = strays()
-	return found, settled, hasOthers
 }
 
 // leftovers calls the function each with every process that the exited child k left behind: the processes in
@@ -68,7 +52,14 @@ func (k *process) leftovers(everywhere bool, each func(processes.Process)) {
 	if k.caged != 0 {
 		findInCages(func(mark uint64) bool { return mark == k.caged }, each)
 	}
-	pids, settled, hasOthers := k.listStrays()
+	// The lock makes the strays and hasOthers describe the same moment.
+	children.mu.Lock()
+	hasOthers := false // another child of Run is still running
+	for _, other := range children.byID {
+		hasOthers = hasOthers || other != k && !other.ended
+	}
+	pids, settled := strays()
+	children.mu.Unlock()
 	if !settled {
 		each(processes.Process{PID: k.pid, Dying: true})
 	}

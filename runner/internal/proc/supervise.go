@@ -60,7 +60,14 @@ func (w *ender) untilExit(ctx context.Context) {
 			return
 		case <-stopped:
 			stopped = nil
-			w.end(ByStop, w.ladderFor(context.Cause(ctx)))
+			ladder := w.ladder
+			var cause interface { // a cause that requests another Ladder
+				Patience() (term, kill time.Duration)
+			}
+			if errors.As(context.Cause(ctx), &cause) {
+				ladder.Term, ladder.Kill = cause.Patience()
+			}
+			w.end(ByStop, ladder)
 		case <-finished:
 			finished, timeout, idle = nil, nil, nil
 			w.end(ByLateExit, w.ladder)
@@ -70,7 +77,11 @@ func (w *ender) untilExit(ctx context.Context) {
 		case <-timeout:
 			w.end(ByTimeout, w.ladder)
 		case <-idle:
-			if idle = after(w.c.options.Idle - w.idle()); idle == nil {
+			quiet := w.c.sinceOutput()
+			if lastWait := w.c.options.LastWait; lastWait != nil {
+				quiet = min(quiet, time.Since(lastWait()))
+			}
+			if idle = after(w.c.options.Idle - quiet); idle == nil {
 				w.end(ByIdle, w.ladder)
 			}
 		case <-w.timer.C:
@@ -81,34 +92,12 @@ func (w *ender) untilExit(ctx context.Context) {
 	}
 }
 
-// idle returns the time since the child's last output or, if that was later, since the child last waited for
-// this program.
-func (w *ender) idle() time.Duration {
-	if w.c.options.LastWait == nil {
-		return w.c.sinceOutput()
-	}
-	return min(w.c.sinceOutput(), time.Since(w.c.options.LastWait()))
-}
-
 // after is like time.After, but returns nil if d is zero or negative. A nil channel never receives a time.
 func after(d time.Duration) <-chan time.Time {
 	if d <= 0 {
 		return nil
 	}
 	return time.After(d)
-}
-
-// ladderFor returns the Ladder that the cause of a stop requests. If the cause requests none, it returns the
-// Ladder in the options.
-func (w *ender) ladderFor(cause error) Ladder {
-	var p interface {
-		Patience() (term, kill time.Duration)
-	}
-	if !errors.As(cause, &p) {
-		return w.ladder
-	}
-	term, kill := p.Patience()
-	return Ladder{Term: term, Kill: kill}
 }
 
 // end begins to end the child. If the child is being ended already, end can only make that faster: from

@@ -55,10 +55,10 @@ func protectedIDs() map[int]bool {
 // other than a letter or digit.
 func beginsWith(entry, mark string) bool {
 	rest, ok := strings.CutPrefix(entry, mark)
-	return ok && (rest == "" || !isWord(rest[0]))
-}
-
-// isWord reports whether a byte is a letter, a digit or part of a character outside of ASCII.
-func isWord(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+	if !ok || rest == "" {
+		return ok
+	}
+	c := rest[0]
+	isWord := c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80 // 0x80: outside of ASCII
+	return !isWord
 }

@@ -166,34 +166,28 @@ func waitDead(t *testing.T, pid int) {
 // by its death signal. Sweep finds a tool in another session by its mark.
 func TestSweepAfterACrash(t *testing.T) {
 	for _, bound := range []string{"", "1"} {
-		crash(t, boundVar+"="+bound)
+		mark := newMark()
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), noSleep, MarkVar+"="+mark, roleVar+"=conductor",
+			argsVar+"=parent setsid lingering -- stubborn 2 15", boundVar+"="+bound)
+		a := announced()
+		cmd.Stdout, cmd.Stderr = a, os.Stderr
+		cmd.WaitDelay = time.Minute
+		assert.NilError(t, cmd.Start())
+		tool := a.next(t)
+		stat, _ := processes.Stat(tool)
+		kill(cmd.Process.Pid, syscall.SIGKILL)
+		waitDead(t, cmd.Process.Pid)
+		waitDead(t, stat.Parent) // the death signal ended the parent
+		reapStrays()
+		wantGone(t, stat.Parent)
+		assert.Check(t, alive(tool), "the tool should have survived the crash, for the sake of this test")
+		n, err := Sweep(mark)
+		assert.Check(t, is.Equal(n, 1), "Sweep")
+		assert.Check(t, err, "Sweep")
+		wantGone(t, tool)
+		_ = cmd.Wait()
 	}
-}
-
-// crash kills a process that has called Run, and checks that Sweep then ends the tool that its child has
-// started. env is added to the environment of the killed process.
-func crash(t *testing.T, env string) {
-	mark := newMark()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), noSleep, MarkVar+"="+mark, roleVar+"=conductor",
-		argsVar+"=parent setsid lingering -- stubborn 2 15", env)
-	a := announced()
-	cmd.Stdout, cmd.Stderr = a, os.Stderr
-	cmd.WaitDelay = time.Minute
-	assert.NilError(t, cmd.Start())
-	tool := a.next(t)
-	stat, _ := processes.Stat(tool)
-	kill(cmd.Process.Pid, syscall.SIGKILL)
-	waitDead(t, cmd.Process.Pid)
-	waitDead(t, stat.Parent) // the death signal ended the parent
-	reapStrays()
-	wantGone(t, stat.Parent)
-	assert.Check(t, alive(tool), "the tool should have survived the crash, for the sake of this test")
-	n, err := Sweep(mark)
-	assert.Check(t, is.Equal(n, 1), "Sweep")
-	assert.Check(t, err, "Sweep")
-	wantGone(t, tool)
-	_ = cmd.Wait()
 }
 
 // TestSweepComparesWholeMarks checks that Sweep doesn't find marks that only begin with the same

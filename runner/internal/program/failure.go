@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"syscall"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
 // Fatal returns a failure that a retry can't fix.
@@ -69,4 +71,33 @@ func DescribeExit(exit proc.Exit, o runner.Order) string {
 		how += ": " + text
 	}
 	return how
+}
+
+// ReportedFailure returns the failure for an error that a CLI reports. The words of the error and the
+// API's HTTP status determine the class of the failure. status is 0 if it is unknown. text is the
+// message for users.
+func ReportedFailure(words string, status int, text string) *runner.Failure {
+	f := runner.ClassifyFault(words, status)
+	if f.Class == runner.Fatal {
+		return Fatal("%s: %s", f.Name, text)
+	}
+	return &runner.Failure{Class: f.Class, Message: "the agent CLI reports: " + text}
+}
+
+// AddProxyCause adds to a failure what only the key proxy knows. If the budget is exhausted, it returns
+// another failure, which names the budget as the cause. If the API has said when it accepts the next request,
+// it sets f.NotBefore. f and each account may be nil.
+func AddProxyCause(f *runner.Failure, accounts ...*keyproxy.Account) *runner.Failure {
+	switch {
+	case f == nil:
+	case f.Class != runner.Stopped && slices.ContainsFunc(accounts, (*keyproxy.Account).IsSpent):
+		return &runner.Failure{Class: runner.OverBudget, Continue: true, Message: "the budget is exhausted: the key proxy forwards no more requests"}
+	case f.Class == runner.Service && f.NotBefore.IsZero():
+		for _, a := range accounts {
+			if at := a.RetryAfter(); at.After(f.NotBefore) {
+				f.NotBefore = at
+			}
+		}
+	}
+	return f
 }

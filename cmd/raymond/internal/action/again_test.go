@@ -43,30 +43,30 @@ echo "[$(cat work.txt)]" >>"$EFFECTS"; echo spoiled >work.txt; echo '<result>wro
 `
 
 // TestRerunFromAState checks that a new run begins with the conversations and files that a
-// completed run had before a state execution, and with the current prompts. The completed run stays
-// unchanged.
+// completed run had before a state execution, and with the current prompts. A rerun from a state
+// execution or of a key that does not exist is refused.
 func TestRerunFromAState(t *testing.T) {
 	t.Parallel()
 	s := newGitScene(t, wrongAtTheEnd)
 	s.job(1, "max-iterations", "4").do(problem.ExitCodes[problem.ClassOverLimit])
 	first := s.job(9, "max-iterations", "9").do(0) // the workspace snapshots of the first job are stored again
 	first.WantOutputs(t, "status", "completed", "result", "wrong")
-	id, before := first.Outputs["workflow-id"], s.forge.All()
-	talks := func() map[string]bool {
+	id := first.Outputs["workflow-id"]
+	conversations := func() map[string]bool {
 		ids := map[string]bool{}
-		for _, e := range s.newest().Run.Ledger {
+		for _, e := range s.newest("agent-build.ref-main").Run.Ledger {
 			ids[e.Session] = e.Session != ""
 		}
 		return ids
 	}
-	old := talks()
+	old := conversations()
 	sitetest.Commit(t, s.repo, strings.NewReplacer("<result>wrong", "<result>right", "a wrong sentence", "a right sentence").Replace(wrongAtTheEnd))
 	for run, from := range []string{"4", "END", "END.md#1"} {
 		done := s.done()
 		e := s.job(int64(2+run), "resume", id+"@"+from).do(0)
 		e.WantOutputs(t, "status", "completed", "result", "right")
 		assert.Check(t, e.Outputs["workflow-id"] != id, "from %s: got the first run's id, want a new one", from)
-		for id, isOne := range talks() {
+		for id, isOne := range conversations() {
 			if len(old) == 0 || isOne && old[id] {
 				t.Errorf("from %s: the new run goes on with the first one's conversation %s", from, id)
 			}
@@ -82,20 +82,10 @@ func TestRerunFromAState(t *testing.T) {
 			t.Errorf("from %s: events %s, %v, want %s", from, data, err, want)
 		}
 	}
-	assert.Check(t, is.DeepEqual(before, s.forge.All()[:len(before)]), "artifacts of the first run")
-}
-
-// TestImpossibleRerunIsRefused checks that a rerun is refused for a state execution or a key that
-// does not exist, and that nothing starts.
-func TestImpossibleRerunIsRefused(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, wrongAtTheEnd)
-	first := s.job(1).do(0)
-	id, done, stored := first.Outputs["workflow-id"], s.done(), len(s.forge.All())
-	s.job(2, "resume", id+"@9").do(problem.ExitCodes[problem.ClassUsage]).WantAnnotation(t, "error", "1 to 5")
-	s.job(3, "resume", id+"@1", "key", "other").do(problem.ExitCodes[problem.ClassUsage]).WantAnnotation(t, "error", "no checkpoint")
-	assert.Check(t, is.Equal(s.done(), done))
-	assert.Check(t, is.Len(s.forge.All(), stored))
+	done := s.done()
+	s.job(10, "resume", id+"@9").do(problem.ExitCodes[problem.ClassUsage]).WantAnnotation(t, "error", "1 to 5")
+	s.job(10, "resume", id+"@1", "key", "other").do(problem.ExitCodes[problem.ClassUsage]).WantAnnotation(t, "error", "no checkpoint")
+	s.wantDone(done)
 }
 
 // TestForgedHistoryIsRefused checks that a damaged history is not used, and that options and states

@@ -64,7 +64,7 @@ func TestBudgetsAcrossRuns(t *testing.T) {
 	for name, input := range map[string]string{"github": "budget-per-key", "gitea": "budget-per-day"} {
 		t.Run(input, func(t *testing.T) {
 			t.Parallel()
-			s := newScene(t, threePrompts)
+			s := newForgeScene(t, threePrompts)
 			job := func(run int64, inputs ...string) *bareJob {
 				j := s.job(run, inputs...)
 				if name == "gitea" {
@@ -105,7 +105,7 @@ func TestBudgetsAcrossRuns(t *testing.T) {
 func TestPostStoresMeteredSpending(t *testing.T) {
 	t.Parallel()
 	for _, isAltered := range []bool{false, true} {
-		s := newScene(t, "-- wf/START.md --\nreply:\n<goto>METER.md</goto>\nend.\n-- wf/METER.md --\nmeter: claude-opus-5\nreply:\n<result>done</result>\nend.\n")
+		s := newForgeScene(t, "-- wf/START.md --\nreply:\n<goto>METER.md</goto>\nend.\n-- wf/METER.md --\nmeter: claude-opus-5\nreply:\n<result>done</result>\nend.\n")
 		j := s.job(1, "budget", "7")
 		c := j.start()
 		journal := func() string {
@@ -136,7 +136,7 @@ func TestPostStoresMeteredSpending(t *testing.T) {
 // because its budget could not be enforced. Without the permission, a run starts with a warning.
 func TestUnknownSpending(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, threePrompts)
+	s := newForgeScene(t, threePrompts)
 	j := s.job(1, "budget-per-key", "0.02", "resume", "never")
 	j.Inputs["github-token"] = "another"
 	e := j.do(problem.ExitCodes[problem.ClassOverLimit])

@@ -8,14 +8,20 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner/report"
-	"gotest.tools/v3/assert"
-	is "gotest.tools/v3/assert/cmp"
 )
+
+// testScratch returns the scratch of a step that has no directory yet.
+func testScratch() *scratch {
+	return &scratch{log: newLog(job.NewLogWriter(io.Discard, ""), true), note: &postNote{}}
+}
 
 // deafForge is a forge that never answers.
 type deafForge struct{ ask.CommentAPI }
@@ -29,11 +35,11 @@ func (deafForge) ListIssueComments(ctx context.Context, _ int) ([]job.Comment, e
 // the post phase.
 func TestUnfinishedCommentIsLeftToPost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &page{step: newStep(Env{}, io.Discard, false), comment: &comment{poster: ask.StartStickyComment(deafForge{}, 7, "m"), text: func() string { return "m" }}}
+		p := &page{job: &Job{}, s: testScratch(), comment: &comment{poster: ask.StartStickyComment(deafForge{}, 7, "m"), text: func() string { return "m" }}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		p.finish(ctx)
-		assert.Check(t, is.Equal(p.step.note.get().Owed, owesComment))
+		p.finish(ctx, false)
+		assert.Check(t, is.Equal(p.s.note.get().Pending, pendingComment))
 	})
 }
 
@@ -41,9 +47,9 @@ func TestUnfinishedCommentIsLeftToPost(t *testing.T) {
 func TestProblemsAreMaskedBeforeTheyAreCut(t *testing.T) {
 	const secret = "hunter2-hunter2-hunter2"
 	for n := range 250 {
-		said, s := "", newStep(Env{}, io.Discard, false)
+		said, s := "", testScratch()
 		s.log.mask, _ = secrets.New(map[string]string{"KEY": secret})
-		p := &page{step: s, summary: report.NewSummary(report.NewLiveModel(), report.SummaryOptions{Write: func(text string) error { said = text; return nil }})}
+		p := &page{job: &Job{}, s: s, summary: report.NewSummary(report.NewLiveModel(), report.SummaryOptions{Write: func(text string) error { said = text; return nil }})}
 		p.addError(strings.Repeat("x", n) + secret + strings.Repeat("y", 300))
 		assert.Check(t, said != "" && !strings.Contains(said+p.summary.Overview(), "unter"), "a problem with a secret at %d: got %q, want it without any of it", n, said)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/store"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/shell"
 )
@@ -27,11 +27,21 @@ type Env struct {
 	Backends  session.Backends
 	Clock     runner.Clock      // of the run; zero for the system clock
 	Transport http.RoundTripper // for requests to the forge and its artifacts; nil for the default
-	Interval  time.Duration     // minimum time between two checkpoints while the run is driven
+
+	Interval time.Duration                  // minimum time between two checkpoints while the run is driven
+	NewStore func(store.Config) store.Store // nil for store.New
 }
 
 // Getenv returns the value of an environment variable, or "" if it is not set.
 func (e Env) Getenv(name string) string { return workspace.Getenv(e.Environ, name) }
+
+// newStore returns the store that connects to the job with c.
+func (e Env) newStore(c store.Config) store.Store {
+	if e.NewStore != nil {
+		return e.NewStore(c)
+	}
+	return store.New(c)
+}
 
 // Tool is a command of the program that starts no agent, for example lint.
 type Tool struct {
@@ -71,7 +81,7 @@ func ThisProcess() Process {
 			}
 			return signs
 		},
-		Self: checkpoints.ThisProcess, Alive: checkpoints.Alive, EndAll: shell.EndDescendants,
+		Self: store.ThisProcess, Alive: store.Alive, EndAll: shell.EndDescendants,
 		Signal: func(pid int, s os.Signal) error {
 			p, err := os.FindProcess(pid)
 			if err != nil {

@@ -6,35 +6,34 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
-	"github.com/raymond-action/raymond-action/artifacts/workspace"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
-	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/store"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
-	"github.com/raymond-action/raymond-action/state/journal"
 )
 
-// lookup is the result of a search for a run: the run that was found and the decision about it.
-type lookup struct {
-	found    *slots.Found         // the stored checkpoint; nil with store: local
-	was      *state.Run           // the run that was found; nil if no run was found or it is not used
-	manifest *checkpoint.Manifest // of its checkpoint, or the equivalent of a local run; nil for none
-	how      course               // the decision about the run
-	why      string               // changes since the run was stored, for users; "" for no change
-	claim    *checkpoints.Claim   // of the key; nil if the key is not claimed yet
+// decision is how a step continues after it has looked for the run.
+type decision struct {
+	lookup *store.Lookup // with a nil Run if the run that was found is not used
+	course course
+	why    string // changes since the run was stored, for users; "" for no change
 	// supersedes is the run of another head that the new run replaces; zero for none.
 	supersedes checkpoint.SupersededRun
+	part       *state.Part   // the part of a matrix that the step runs; nil for the run itself
+	parts      []*store.Part // what jobs of a matrix have stored for the run
+	lease      store.Lease   // of the run's key; nil if the key is not claimed yet
+	isAnswer   bool          // a comment has started the step
 }
 
-// course is the decision of a step about the run that it has found.
+// course is what a step does with the run that it has found.
 type course int
 
 const (
@@ -45,188 +44,188 @@ const (
 	reruns                // create a run that begins from a state execution of the run
 )
 
-// isStored reports whether the run was found in a checkpoint.
-func (l lookup) isStored() bool { return l.found != nil && l.was != nil }
-
-// isBlind reports whether later workflow runs can't look for the run.
-func (l lookup) isBlind() bool { return l.found != nil && l.found.NoAccess }
-
 // isResumed reports whether the step continues or shows the run that was found, and creates no new
 // run.
-func (l lookup) isResumed() bool { return l.how == resumes || l.how == shows }
+func (d decision) isResumed() bool { return d.course == resumes || d.course == shows }
 
 // find looks for the run of the step and decides how to continue. It ends the step if there is
 // nothing to do.
-func find(ctx context.Context, s *step, p prepared) (l lookup, err error) {
-	if err := errors.Join(os.MkdirAll(s.dirs.state, 0o700), s.env.Process.endEarlier(s.dirs, s.key)); err != nil {
-		return l, err
+func find(ctx context.Context, j *Job, s *scratch, from store.Store, w *workflow, a *answerEvent) (d decision, err error) {
+	if err := errors.Join(os.MkdirAll(s.state, 0o700), j.env.Process.endEarlier(s.dirs, j.key.Name)); err != nil {
+		return d, err
 	}
-	if p.heard != nil {
-		l, err = p.heard.taken(ctx, s, p.flow)
+	if a != nil {
+		d, err = a.decide(ctx, s.note, w)
 	} else {
-		l, err = findOwn(ctx, s, p.flow)
+		d, err = findOwn(ctx, j, s, from, w)
 	}
 	if err != nil {
-		return l, err
+		return d, err
 	}
-	return l, checkDue(ctx, s, p.flow, l)
-}
-
-// look looks for the newest run of a key, or for the run whose id is mode: in the state directory,
-// or among the artifacts. It restores nothing.
-func look(ctx context.Context, s *step, key, mode string) (l lookup, err error) {
-	if s.in.IsLocal() {
-		return lookLocal(s.dirs.state, key, mode)
+	switch {
+	case !d.isResumed() && dispatchedKey(j.event, j.in) != "":
+		return d, s.log.skip("nothing is started: this job has no run of the key that this dispatch names")
+	case d.course != resumes: // nothing to join
+		return d, nil
+	case d.part == nil && len(d.lookup.Run.Parts) > 0:
+		d.parts, err = from.Parts(ctx, d.lookup, d.lookup.Run.Parts)
 	}
-	l.found = &slots.Found{}
-	if s.stored.err != nil || mode == job.ResumeNever {
-		return l, s.stored.err
+	isStored := slices.ContainsFunc(d.parts, func(p *store.Part) bool { return p.IsStored })
+	if isNamed := d.lookup.Run.WorkflowID == j.in.Resume; err != nil || isNamed || isStored || isDue(ctx, j, s.log, w, d.lookup) {
+		return d, err // a run that the input names by its id is always tried
 	}
-	q := s.query()
-	q.Key, q.Mode = key, mode
-	found, err := s.stored.finder.Find(ctx, q)
-	if err != nil {
-		return l, err
-	}
-	if l.found, l.manifest = found, found.Manifest; l.manifest != nil {
-		l.was, err = readState(found)
-	}
-	return l, err
+	return d, notDue(s.log, d.lookup.Run)
 }
 
 // findOwn looks for the run of the step's own key. The manifest of its checkpoint decides whether
 // the run is resumed.
-func findOwn(ctx context.Context, s *step, f *flow) (l lookup, err error) {
-	if l, err = look(ctx, s, s.key, s.in.Resume); err != nil {
-		return l, err
+func findOwn(ctx context.Context, j *Job, s *scratch, from store.Store, w *workflow) (decision, error) {
+	l, err := from.Look(ctx, store.Query{Key: j.key.Name, Mode: j.in.Resume})
+	if err != nil {
+		return decision{lookup: l}, err
 	}
-	facts := factsOf(s, l, f)
-	if len(s.in.Part) == 0 {
-		addHead(ctx, s, l, &facts)
+	if m := l.Manifest; m != nil && dispatchedKey(j.event, j.in) != "" && !mayResume(j, m) {
+		return decision{lookup: l}, s.log.skip(notResumable(s.log, m))
 	}
-	if l.found != nil {
-		facts.Follows = s.follows
-		if m := l.manifest; m != nil && toldKey(s.event, s.in) != "" && !mayTake(s.event, s.in, m) {
-			return l, s.log.skip(notTaken(s.log, m))
-		}
-	}
+	facts := factsOf(j, l, w)
+	facts.Follows = j.follows
 	switch {
-	case len(s.in.Part) > 0 && l.was != nil:
-		return findPart(ctx, s, l, facts)
-	case s.in.Rerun != "":
-		return l, l.take(s.log, slots.DecideRerun(l.manifest, facts), reruns)
+	case !j.traits.drivesAll && l.Run != nil:
+		return findPart(ctx, j, s, from, l, facts)
+	case j.in.Rerun != "":
+		addHead(ctx, j, s.log, l, &facts)
+		return decide(s.log, l, slots.DecideRerun(l.Manifest, facts), reruns)
+	case j.traits.drivesAll:
+		addHead(ctx, j, s.log, l, &facts)
 	}
-	return l, l.take(s.log, slots.Decide(l.manifest, facts), resumes)
+	return decide(s.log, l, slots.Decide(l.Manifest, facts), resumes)
 }
 
-// factsOf returns the facts that decide whether a run is resumed. If f, the workflow, is not nil,
-// they include the limits of this step's inputs and the workflow files that have changed since the
-// run began.
-func factsOf(s *step, l lookup, f *flow) slots.Facts {
+// factsOf returns the facts that decide whether a run is resumed. If w is not nil, they include the
+// limits of this step's inputs and the workflow files that have changed since the run began.
+func factsOf(j *Job, l *store.Lookup, w *workflow) slots.Facts {
 	facts := slots.Facts{
-		Mode: s.in.Resume, Attempt: s.event.Attempt, Number: s.event.Number, Now: time.Now(),
-		ChangedWorkflow: s.in.ChangedWorkflow, ResumeWithoutTranscript: s.in.ResumeWithoutTranscript,
+		Found: l.Found, Mode: j.in.Resume, Attempt: j.event.Attempt, Number: j.event.Number, Now: time.Now(),
+		ChangedWorkflow: j.in.ChangedWorkflow, ResumeWithoutTranscript: j.in.ResumeWithoutTranscript,
 	}
-	if l.found != nil {
-		facts.Found = *l.found
-		facts.RunURL = cmp.Or(l.found.RunURL, s.event.RunURL(l.found.RunID))
-	} else {
-		facts.RunStatus = "completed" // a process that drives a local run holds its lock
-	}
-	if f != nil && l.was != nil {
-		now := s.options.ForNewRun()
+	facts.RunURL = cmp.Or(l.RunURL, j.event.RunURL(l.RunID))
+	if w != nil && l.Run != nil {
+		now := j.options.ForNewRun()
 		facts.Budget, facts.MaxIterations = now.BudgetUSD, now.MaxIterations
-		facts.Changed = session.ChangedFiles(l.was, f.Scope)
+		facts.Changed = session.ChangedFiles(l.Run, w.Scope)
 	}
 	return facts
 }
 
 // addHead adds the heads of the event and of the run, which decide whether the run is resumed.
-func addHead(ctx context.Context, s *step, l lookup, facts *slots.Facts) {
-	if !s.event.IsAboutHead() {
+func addHead(ctx context.Context, j *Job, log *jobLog, l *store.Lookup, facts *slots.Facts) {
+	if !j.event.IsAboutHead() {
 		return
 	}
-	facts.Head = s.event.Head
-	if s.event.Number != 0 && s.in.GitHubToken != "" {
+	facts.Head = j.event.Head
+	if j.event.Number != 0 && j.in.GitHubToken != "" {
 		var err error
-		if facts.Current, err = s.api.CurrentHead(ctx, s.event.Number); err != nil {
-			s.log.print(s.log.shown("the step continues, although it could not check that this event is about the current head of the pull request (permission pull-requests: read): " + err.Error()))
+		if facts.Current, err = j.api.CurrentHead(ctx, j.event.Number); err != nil {
+			log.print(log.shown("the step continues, although it could not check that this event is about the current head of the pull request (permission pull-requests: read): " + err.Error()))
 		}
 	}
-	if l.was == nil {
+	if l.Run == nil {
 		return
 	}
-	facts.AsksPeople = len(l.was.OpenQuestions()) > 0
-	if l.found != nil {
-		facts.Commits = workspace.Commits(filepath.Join(l.found.Dir, "workspace"))
-		return
-	}
-	dir := s.dirs.run(l.was.WorkflowID)
-	facts.Commits = workspace.Commits(filepath.Join(dir, filepath.Base(checkpoints.ReadLocal(dir).Folder)))
-	if by, err := journal.FindDriver(s.dirs.state, l.was.WorkflowID); by != nil || err != nil {
+	facts.AsksPeople, facts.Commits = len(l.Run.OpenQuestions()) > 0, l.Commits()
+	if l.IsDriven() {
 		facts.RunStatus = "running"
 	}
 }
 
-// take applies the decision d. The course is how, unless d requires another one.
-func (l *lookup) take(log *jobLog, d slots.Decision, how course) error {
-	if l.found != nil {
-		for _, n := range l.found.Notices {
-			log.notice(n)
-		}
+// decide applies a decision of package slots. The course is how, unless the decision requires another
+// one.
+func decide(log *jobLog, l *store.Lookup, by slots.Decision, how course) (decision, error) {
+	d := decision{lookup: l, course: how, why: by.Why}
+	for _, n := range l.Notices {
+		log.Notice(n)
 	}
-	switch d.Action {
+	switch by.Action {
 	case slots.Refuse:
-		return &problem.Problem{Class: problem.Class(d.Class), Where: "input resume", What: d.Why, Hint: d.Hint}
+		return d, &problem.Problem{Class: problem.Class(by.Class), Where: "input resume", What: by.Why, Hint: by.Hint}
 	case slots.Skip:
-		log.differs = append(log.differs, sentence(d.Why))
-		return log.skip(d.Why)
+		log.changes = append(log.changes, sentence(by.Why))
+		return d, log.skip(by.Why)
 	case slots.NewRun:
-		if d.Supersedes {
-			l.supersedes = checkpoint.SupersededRun{WorkflowID: l.manifest.WorkflowID, Head: l.manifest.Head}
-			log.differs = append(log.differs, fmt.Sprintf("This run supersedes run `%s`, which is about another head (`%s`). Only `resume: %[1]s` resumes the old run.",
-				l.manifest.WorkflowID, slots.Short(l.manifest.Head)))
+		if by.Supersedes {
+			d.supersedes = checkpoint.SupersededRun{WorkflowID: l.Manifest.WorkflowID, Head: l.Manifest.Head}
+			log.changes = append(log.changes, fmt.Sprintf("This run supersedes run `%s`, which is about another head (`%s`). Only `resume: %[1]s` resumes the old run.",
+				l.Manifest.WorkflowID, slots.Short(l.Manifest.Head)))
 		}
-		isNews := l.was == nil || l.was.Progress.Status != state.Completed // a new run after a completed one is the usual case
-		if l.was, l.manifest, how = nil, nil, begins; d.Why == "" {
+		isNews := l.Run == nil || l.Run.Progress.Status != state.Completed // a new run after a completed one is the usual case
+		if l.Run, l.Manifest, d.course = nil, nil, begins; by.Why == "" {
 			break
 		}
-		log.note("A new run was started: " + d.Why + ".")
-		if d.Warn {
-			log.warn("a new run starts: " + d.Why)
+		log.Note("A new run was started: " + by.Why + ".")
+		if by.Warn {
+			log.Warn("a new run starts: " + by.Why)
 		} else if isNews {
-			log.notice("a new run starts: " + d.Why)
+			log.Notice("a new run starts: " + by.Why)
 		}
 	case slots.Restore:
-		if l.isStored() { // a local run is opened, and then has nothing to do
-			how = shows
-		}
+		d.course = shows
 	}
-	l.how, l.why = how, d.Why
-	return nil
+	return d, nil
 }
 
-// checkDue ends the step with one line in the log if it has nothing to do: the run that it was to
-// continue does not exist, or nothing in the run is due. In this case, the step has not stored,
-// shown or spent anything.
-func checkDue(ctx context.Context, s *step, f *flow, l lookup) error {
-	switch {
-	case !l.isResumed() && toldKey(s.event, s.in) != "":
-		return s.log.skip("nothing is started: this job has no run of the key that this dispatch names")
-	case l.how != resumes || l.was.WorkflowID == s.in.Resume: // a run that the input names by its id is always tried
-		return nil
+// findPart finds where the part that the step runs begins: where its agents wait in the run itself,
+// or where an earlier job of this part has left it.
+func findPart(ctx context.Context, j *Job, s *scratch, from store.Store, l *store.Lookup, facts slots.Facts) (decision, error) {
+	own := state.NewPart(l.Run.Agents, j.in.Part, j.options.Jobs)
+	if len(own.Agents) == 0 {
+		s.log.Notice(fmt.Sprintf("nothing to do: none of the agents %s still waits for the job %s", strings.Join(j.in.Part, ", "), strings.Join(j.options.Jobs, ", ")))
+		return decision{lookup: l}, errDone
 	}
-	if hasParts(ctx, s, l) || isDue(ctx, s, f, l) {
-		return nil
+	facts.Mode = l.Run.WorkflowID // a part continues however the run has ended
+	d, err := decide(s.log, l, slots.Decide(l.Manifest, facts), resumes)
+	if err != nil || l.Run == nil {
+		return d, err
 	}
-	return notDue(s.log, l.was)
+	parts, err := from.Parts(ctx, l, []state.Part{own})
+	if err == nil {
+		err = errors.Join(parts[0].Read(ctx), s.note.change(func(d *noteData) { d.Part = &own }))
+	}
+	if err != nil {
+		return d, err
+	}
+	d.part = &own
+	if newest := parts[0].Newest(); newest == nil || len(newest.Manifest.Missing()) > 0 && !j.in.ResumeWithoutTranscript {
+		parts[0].Remove()
+		l.Run = own.NewRun(l.Run)
+		return d, nil
+	}
+	earlier, err := parts[0].Resume()
+	if err != nil {
+		return d, err
+	}
+	l.Remove()
+	if d.lookup = earlier; earlier.Run.Progress.Status == state.Completed {
+		s.log.Notice("nothing to do: an earlier attempt has completed this part")
+		return d, errDone
+	}
+	return d, nil
 }
 
 // isDue reports whether there is anything to do for a run. If this can't be determined, it reports
 // true, and driving the run reports the cause.
-func isDue(ctx context.Context, s *step, f *flow, l lookup) bool {
-	here := state.Here{Jobs: s.options.Jobs, JobOf: f.Workflow.JobOf}
-	return l.was.HasWork(time.Now(), here, s.options.Hold) || hasAnswers(ctx, s, f, l)
+func isDue(ctx context.Context, j *Job, log *jobLog, w *workflow, l *store.Lookup) bool {
+	run := l.Run
+	if run.HasWork(time.Now(), state.Here{Jobs: j.options.Jobs, JobOf: w.Workflow.JobOf}, j.options.Hold) {
+		return true
+	}
+	if len(run.OpenQuestions()) == 0 || j.in.GitHubToken == "" {
+		return false
+	}
+	m := report.NewLiveModel()
+	err := m.AddAll(report.Events(l.EventLog()))
+	o := askOptions(j, log, w, l.Manifest, run)
+	o.Questions = m.Questions()
+	return err != nil || ask.HasPendingWork(ctx, o, run)
 }
 
 // notDue logs in one line that nothing in the run is due.
@@ -235,70 +234,78 @@ func notDue(log *jobLog, run *state.Run) error {
 	if until := run.Progress.Until; !until.IsZero() {
 		text += " until " + report.FormatMinute(until)
 	}
-	log.notice(text)
+	log.Notice(text)
 	return errNotDue
 }
 
-// maxState is the size in bytes of the largest state file that is read from a checkpoint.
-const maxState = 64 << 20
-
-// readState reads the run from a checkpoint that has been verified.
-func readState(found *slots.Found) (*state.Run, error) {
-	path := filepath.Join(found.Dir, "state.json")
-	data, _, err := files.Read(path, maxState)
+// joinParts merges the results of the jobs of a matrix into the run that was found, however these jobs
+// ended. If another job may still be running a part and no other agent is due, the run stays
+// unchanged, because the step that joins that part must find it so.
+func joinParts(ctx context.Context, j *Job, log *jobLog, w *workflow, d decision) error {
+	l := d.lookup
+	if err := l.Relocate(); err != nil || len(d.parts) == 0 {
+		return err
+	}
+	all := state.PartJoin{Base: l.Run, JobOf: w.Workflow.JobOf, Now: time.Now()}
+	for _, p := range d.parts {
+		if err := p.Read(ctx); err != nil {
+			return err
+		}
+		if err := p.Load(log); err != nil {
+			return err
+		}
+		all.Parts = append(all.Parts, p.PartRun)
+	}
+	out, err := all.Join()
+	if _, ok := errors.AsType[*state.PartConflict](err); ok {
+		return &problem.Problem{Class: problem.ClassConflict, Where: "parts of the run", What: err.Error(),
+			Hint: "delete the artifacts of one of them, or start a new run with resume: never"}
+	}
+	if err == nil {
+		err = l.Merge(out.Run, out.Events, d.parts, out.Merged)
+	}
 	if err != nil {
-		return nil, &problem.Problem{Class: problem.ClassBadState, Where: found.Artifact.Name, What: "has no state.json"}
+		return err
 	}
-	run, err := state.Decode(data)
-	if err == nil && run.WorkflowID != found.Manifest.WorkflowID {
-		err = &state.FileError{Field: "workflow_id", What: "does not match the manifest"}
+	isRunning := slices.ContainsFunc(d.parts, func(p *store.Part) bool { return p.Running })
+	if isRunning && l.Run.WorkflowID != j.in.Resume && !isDue(ctx, j, log, w, l) {
+		return notDue(log, l.Run)
 	}
-	return run, inArtifact(found.Artifact.Name, "state.json", err)
+	return nil
 }
 
-// inArtifact sets the path of a *state.FileError to the names of the artifact and of the file in
-// it, because users don't know the directory where it was unpacked.
-func inArtifact(artifact, file string, err error) error {
-	if bad, ok := errors.AsType[*state.FileError](err); ok {
-		bad.Path = artifact + ": " + file
-	}
-	return err
-}
-
-// lookLocal looks in a state directory for the newest run of a key, or for the run whose id is
-// mode.
-func lookLocal(dir, key, mode string) (l lookup, err error) {
-	if mode == job.ResumeNever {
-		return l, nil
-	}
-	ids, err := journal.List(dir)
-	if err != nil {
-		return l, err
-	}
-	isNamed := mode != job.ResumeAuto && mode != job.ResumeRequire
-	for _, id := range ids {
-		var m checkpoint.Manifest
-		if checkpoints.ReadNote(filepath.Join(dir, id, localFile), &m) != nil {
-			m = checkpoint.Manifest{}
+// reportJoin logs which parts were joined, and for which parts the end is not known.
+func reportJoin(log *jobLog, parts []*store.Part, jobs []string) {
+	joined, missing, running := 0, 0, 0
+	var lost []string
+	for _, p := range parts {
+		switch newest := p.Newest(); {
+		case p.Running:
+			running++
+		case newest != nil:
+			joined++
+			if m := newest.Manifest; m.Status == state.Running && !m.Ended {
+				lost = append(lost, fmt.Sprintf("%s (last checkpoint %s)", p.Part.Label(), m.Created.UTC().Format("15:04:05 UTC")))
+			}
+		case !p.Part.Earlier && !slices.Contains(jobs, p.Part.Job): // otherwise this step runs their agents
+			missing++
 		}
-		// Different keys can have the same id, because ids replace some characters and are cut.
-		isOfKey := len(id) >= 8 && id == job.WorkflowID(key, id[len(id)-8:]) && (m.Key == "" || m.Key == key)
-		if isNamed && id != mode || !isNamed && !isOfKey {
-			continue
-		}
-		run, err := journal.Read(dir, id)
-		if err != nil {
-			return l, err
-		}
-		if l.was == nil || run.Created.After(l.was.Created) {
-			l.was, l.manifest = run, &m
+		for _, n := range p.Notices {
+			log.Notice(n)
 		}
 	}
-	if l.was != nil {
-		m, p := l.manifest, &l.was.Progress
-		m.WorkflowID, m.Status, m.Reason, m.Seq = l.was.WorkflowID, p.Status, p.Reason, p.Seq
-		m.Omissions = checkpoints.ReadLocal(filepath.Join(dir, m.WorkflowID)).LeftOut
-		m.TotalUSD, m.Estimated, m.Iterations = p.TotalUSD, l.was.Spent().Estimated, l.was.OwnExecutions()
+	if joined+missing+running == 0 {
+		return
 	}
-	return l, nil
+	text := "joined " + state.Count(joined, "part") + " of the run"
+	if missing > 0 {
+		text += fmt.Sprintf("; %d stored nothing, so their agents start again where they were handed over", missing)
+	}
+	if running > 0 {
+		text += fmt.Sprintf("; %d may still be running and were skipped", running)
+	}
+	if len(lost) > 0 {
+		text += "; the work and spending of lost jobs after their last checkpoints is unknown: " + strings.Join(lost, ", ")
+	}
+	log.Say(text)
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,22 +31,14 @@ const (
 
 // forms returns the encodings in which a secret may be written.
 func forms(secret string) []string {
-	return []string{secret, inJSON(secret), base64.StdEncoding.EncodeToString([]byte(secret)), base64.StdEncoding.EncodeToString([]byte("user:" + secret))}
+	data, _ := json.Marshal(secret)
+	return []string{secret, string(data[1 : len(data)-1]), base64.StdEncoding.EncodeToString([]byte(secret)), base64.StdEncoding.EncodeToString([]byte("user:" + secret))}
 }
 
 // leaks returns texts that no output may contain.
 func leaks(secret string) []string {
 	f := forms(secret)
 	return []string{f[0], f[1], strings.TrimRight(f[2], "="), f[3][8 : len(f[3])-4]}
-}
-
-// inJSON returns the form of a text between the quotes of a JSON string.
-func inJSON(text string) string {
-	data, err := json.Marshal(text)
-	if err != nil {
-		panic(err)
-	}
-	return string(data[1 : len(data)-1])
 }
 
 // ofSecrets calls of, which is forms or leaks, for all secrets of the job.
@@ -78,29 +71,21 @@ echo '<goto>END.md</goto>'
 End.
 `
 
-// hostileJob returns a job with secrets whose agents output hostile text and all forms of the
-// secrets. The last agent returns them as the result.
-func hostileJob(t *testing.T, f *sitetest.Forge, run int64, flow string) *bareJob {
-	j := newJob(t, f, sitetest.Repository(t, flow), run).with(
-		"github-token", "api-token", "anthropic-api-key", modelKey, "env", "NPM_AUTH_TOKEN", "workspace", "git",
-	).set("NPM_AUTH_TOKEN", npmSecret)
-	j.says = map[string]says{}
-	secrets := strings.Join(j.ofSecrets(forms), "\n")
-	j.Site.Write(filepath.Join(j.Work, "hostile"), sitetest.Hostile)
-	j.Site.Write(filepath.Join(j.Work, "secrets"), secrets)
-	j.Site.Write(filepath.Join(j.Work, "token"), modelKey)
-	j.says["Begin"] = says{sitetest.Hostile + "\n" + secrets, "<goto>NOISE.sh</goto>"}
-	j.says["End"] = says{secrets, "<result>" + secrets + "\n" + sitetest.Hostile + "</result>"}
-	return j
-}
-
 // TestHostileTextIsHarmless checks that hostile text is shown as text, without secrets, in log,
 // outputs, annotations, summary, comment, events and checkpoint.
 func TestHostileTextIsHarmless(t *testing.T) {
 	t.Parallel()
-	f := sitetest.NewForge(t)
-	j := hostileJob(t, f, 1, hostileFlow)
-	j.with("comment", "sticky").on("issues", event(person("ann"), `"issue":{"number":7}`))
+	s := newGitScene(t, hostileFlow)
+	s.memory = nil
+	j := s.commented(1, "github-token", "api-token", "anthropic-api-key", modelKey, "env", "NPM_AUTH_TOKEN").set("NPM_AUTH_TOKEN", npmSecret)
+	secrets := strings.Join(j.ofSecrets(forms), "\n")
+	j.Site.Write(filepath.Join(j.Work, "hostile"), sitetest.Hostile)
+	j.Site.Write(filepath.Join(j.Work, "secrets"), secrets)
+	j.Site.Write(filepath.Join(j.Work, "token"), modelKey)
+	j.says = map[string]says{
+		"Begin": {sitetest.Hostile + "\n" + secrets, "<goto>NOISE.sh</goto>"},
+		"End":   {secrets, "<result>" + secrets + "\n" + sitetest.Hostile + "</result>"},
+	}
 	e := j.with("max-iterations", "2").do(problem.ExitCodes[problem.ClassOverLimit])
 	j.wantHarmless(e)
 	j.wantStoredWithoutSecrets("END.md", e.Outputs["workflow-id"])
@@ -114,14 +99,11 @@ func TestHostileTextIsHarmless(t *testing.T) {
 		t.Errorf("output result: got %q, want %q and stars for the secrets", got, want)
 	}
 	e.WantOutputs(t, "status", "completed", "iterations", "3")
-	comments := f.Comments.By(7, sitetest.JobsAccount)
-	assert.Assert(t, is.Len(comments, 1), "comments")
-	assert.Assert(t, is.Contains(comments[0].Body, "***"), "comments")
-	j.wantNoLeaks("comment", comments[0].Body)
+	j.wantNoLeaks("comment", s.wantComment(7, "***").Body)
 }
 
 // wantHarmless checks everything that a step has written for the runner.
-func (j *bareJob) wantHarmless(e ended) {
+func (j *bareJob) wantHarmless(e stepEnd) {
 	j.T.Helper()
 	if saved := sitetest.ReadOutputs(j.T, sitetest.Read(j.T, j.CommandFile("GITHUB_STATE"))); len(saved) != 1 || saved[sitetest.PartState] == "" {
 		j.T.Errorf("GITHUB_STATE: got %q, want the number of the part and nothing else", saved)
@@ -131,7 +113,19 @@ func (j *bareJob) wantHarmless(e ended) {
 		assert.Check(j.T, isOurs, "output %s: got %q, want no such output", name, e.Outputs[name])
 	}
 	for _, c := range e.Commands {
-		j.wantOwn(c)
+		switch c.Name {
+		case "add-mask":
+			if len(c.Data) < 8 && !slices.Contains([]string{"a+b=", "c+d="}, c.Data) { // signatures in URLs
+				j.T.Errorf("masked: got %q, want secrets alone", c.Data)
+			}
+		case "error", "warning", "notice":
+			isOurs := c.Properties["title"] != "" && !strings.Contains(fmt.Sprint(c.Properties), "injected")
+			assert.Check(j.T, isOurs, "annotation: got %+v, want one of the step's own", c)
+		case "group", "endgroup":
+			assert.Check(j.T, !strings.Contains(c.Data, "injected"), "group: got %q, want one of the step's own", c.Data)
+		default:
+			j.T.Errorf("command: got %+v, want none of that name", c)
+		}
 	}
 	for _, name := range []string{"GITHUB_ENV", "GITHUB_PATH", "GITHUB_ARTIFACTS"} {
 		assert.Check(j.T, is.Equal(sitetest.Read(j.T, j.CommandFile(name)), ""), name)
@@ -146,24 +140,6 @@ func (j *bareJob) wantHarmless(e ended) {
 	j.wantNoLeaks("events", sitetest.Read(j.T, e.Outputs["events-file"]))
 	for _, bad := range []string{"\x1b", "\x00", "\u202e", "\u200b"} {
 		assert.Check(j.T, !strings.Contains(e.Unmasked(), bad), "log: got the character %q, want none", bad)
-	}
-}
-
-// wantOwn checks that a workflow command comes from the step itself.
-func (j *bareJob) wantOwn(c sitetest.RunnerCommand) {
-	j.T.Helper()
-	switch c.Name {
-	case "add-mask":
-		if len(c.Data) < 8 && !slices.Contains([]string{"a+b=", "c+d="}, c.Data) { // signatures in URLs
-			j.T.Errorf("masked: got %q, want secrets alone", c.Data)
-		}
-	case "error", "warning", "notice":
-		assert.Check(j.T, c.Properties["title"] != "", "annotation: got %+v, want one of the step's own", c)
-		assert.Check(j.T, !strings.Contains(fmt.Sprint(c.Properties), "injected"), "annotation: got %+v, want one of the step's own", c)
-	case "group", "endgroup":
-		assert.Check(j.T, !strings.Contains(c.Data, "injected"), "group: got %q, want one of the step's own", c.Data)
-	default:
-		j.T.Errorf("command: got %+v, want none of that name", c)
 	}
 }
 
@@ -190,5 +166,44 @@ func (j *bareJob) wantStoredWithoutSecrets(at, id string) {
 	assert.Check(j.T, is.Equal(last.Run.Agents[0].State, at), "checkpoint")
 	for _, a := range j.Forge.All() {
 		j.wantNoLeaks("artifact "+a.Name, string(a.Content))
+	}
+}
+
+// TestSecretsWithOddNamesAreMasked checks that secrets are masked that no input names, because an
+// agent may learn them from another step's files. Variables that inputs name are masked whatever
+// their names. A warning about short values lists only secrets.
+func TestSecretsWithOddNamesAreMasked(t *testing.T) {
+	t.Parallel()
+	odd := map[string]string{
+		"SIGNING_PASSPHRASE": "canary-one-1", "DATABASE_URL": "postgres://app:canary-seven-7@db/x",
+	}
+	values := strings.Join(slices.Sorted(maps.Values(odd)), " ")
+	known := "canary-nine-9 canary-ten-10 " + strings.ReplaceAll(strings.ReplaceAll(values, "postgres://app:", ""), "@db/x", "")
+	flow := "-- wf/START.sh --\necho \"log: " + known + "\"\necho \"<goto input='" + known + "'>AGENT.md</goto>\"\n" +
+		"-- wf/AGENT.md --\nYou know {{result}}\nreply:\n<result>" + known + "</result>\nend.\n-- wf/PUSH.sh --\n# raymond: trusted=true\n"
+	s := newScene(t, flow)
+	j := s.job(1, "env", "SETTING SHORT SHORT_TOKEN", "script-env", "FOR_SCRIPTS").
+		set("SETTING", "canary-nine-9", "FOR_SCRIPTS", "canary-ten-10", "SHORT", "brief", "SHORT_TOKEN", "1234567", "ACTIONS_DEPLOY_KEY", odd["SIGNING_PASSPHRASE"], "RUNNER_PASSWORD", "canary-two-2")
+	for name, value := range odd {
+		j.set(name, value)
+	}
+	e := j.do(0)
+	e.WantOutputs(t, "status", "completed")
+	texts := map[string]string{
+		"log": e.Unmasked(), "stderr": e.Stderr, "page": e.Summary, "events": sitetest.Read(j.T, e.Outputs["events-file"]), "result": e.Outputs["result"],
+	}
+	for _, name := range []string{"state.json", "events.jsonl"} {
+		texts[name+" of the checkpoint"] = sitetest.Read(t, filepath.Join(s.newest("agent-build.ref-main").Dir, name))
+	}
+	e.WantAnnotation(t, "warning", "too short", ": SHORT_TOKEN")
+	e.WantAnnotation(t, "warning", "not masked", "RUNNER_PASSWORD")
+	assert.Check(t, !e.HasAnnotation("warning", "SHORT,") && !e.HasAnnotation("warning", "SETTING"), "warnings: got %q, want none about settings", e.Annotations("warning"))
+	for _, secret := range strings.Fields(known)[2:] { // without the first two, which are settings
+		assert.Check(t, is.Contains(e.Stdout, "::add-mask::"+secret+"\n"), "masked by the runner")
+	}
+	for what, text := range texts {
+		if i := strings.Index(text, "canary"); i >= 0 {
+			t.Errorf("%s: got a secret: %q", what, text[max(0, i-100):min(len(text), i+100)])
+		}
 	}
 }

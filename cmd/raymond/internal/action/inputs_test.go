@@ -29,8 +29,7 @@ const theirSecret = "sk-hush\thush-0123456789"
 // anything starts.
 func TestAllBadInputsAreReported(t *testing.T) {
 	t.Parallel()
-	f := sitetest.NewForge(t)
-	j := newJob(t, f, folder(t, oneScript), 1)
+	j := newScene(t, oneScript).job(1)
 	bad := map[string]string{ // settings, flags, paths, the cage and secrets
 		"mode": "simulat", "resume": "Sometimes!", "budget": "1e3", "meta": "a=1\nno pair", "args": "--max-attempts 101", "working-directory": "no\x01where",
 		"api-tools": "web-search!", "cage": "maybe", "network": "none, example.com", "follows": "generation 3", "prices": "no\x01where.yaml", "matrix-values": "os: linux",
@@ -51,12 +50,6 @@ func TestAllBadInputsAreReported(t *testing.T) {
 		assert.Check(t, !strings.Contains(e.Unmasked(), part), "the secret value %q is shown\n%v", part, e)
 		assert.Check(t, !strings.Contains(e.Stderr, part), "the secret value %q is shown\n%v", part, e)
 	}
-	wantNothingBegun(t, j, e)
-}
-
-// wantNothingBegun checks that a step has ended without having started anything.
-func wantNothingBegun(t testing.TB, j *bareJob, e ended) {
-	t.Helper()
 	e.WantOutputs(t, "error-class", string(problem.ClassUsage), "status", "", "workflow-id", "")
 	assert.Check(t, is.Len(j.stateFiles(), 0), "files of a state:\n%v", e)
 	assert.Check(t, is.Len(j.Forge.AllRequests(), 0), "requests:\n%v", e)
@@ -68,35 +61,11 @@ func TestArgsReachTheRun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, oneScript)
 	e := s.job(1, "args", "--history=0 --verbose\n--grace '10s' --max-reminders=1").do(0)
-	stored := s.newest()
+	stored := s.newest("agent-build.ref-main")
 	assert.Check(t, is.Equal(stored.Run.Options.MaxReminders, 1))
 	assert.Check(t, is.Equal(stored.Run.Options.Grace, state.Duration(10*time.Second)))
 	assert.Check(t, is.Equal(sitetest.Read(t, filepath.Join(stored.Dir, checkpoint.HistoryName)), ""), "history")
 	assert.Check(t, is.Contains(strings.Join(e.Lines, "\n"), "stored"), "log")
-}
-
-// TestEachMistakeIsExplained checks the message for each of several mistakes.
-func TestEachMistakeIsExplained(t *testing.T) {
-	t.Parallel()
-	f, repo := sitetest.NewForge(t), folder(t, oneScript)
-	for name, test := range map[string]struct {
-		change func(*bareJob)
-		says   []string
-	}{
-		"a workflow that isn't there": {func(j *bareJob) { j.with("workflow", "flows") }, []string{"input workflow:", `"flows"`, "no such file"}},
-		"no such workflow here":       {func(j *bareJob) { j.with("workflow", "builtin:../x") }, []string{"input workflow:", `"builtin:../x"`, "it has ", "quickstart"}},
-		"a payload that is no JSON":   {func(j *bareJob) { j.Payload = "{" }, []string{"event payload"}},
-		"a reusable workflow":         {func(j *bareJob) { j.with("job-workflow-ref", "o/r/.github/workflows/called.yml@refs/heads/main") }, []string{"input key", "reusable workflow"}},
-		"an event that isn't named":   {func(j *bareJob) { j.set("GITHUB_EVENT_NAME", "") }, []string{"GITHUB_EVENT_NAME"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			j := newJob(t, f, repo, 1)
-			test.change(j)
-			e := j.do(problem.ExitCodes[problem.ClassUsage])
-			e.WantAnnotation(t, "error", append(test.says, "raymond: usage")...)
-			wantNothingBegun(t, j, e)
-		})
-	}
 }
 
 // TestInputsOfCompositeActionsAreIgnored checks that unknown inputs cause only a warning, without
@@ -104,8 +73,7 @@ func TestEachMistakeIsExplained(t *testing.T) {
 // steps inside it.
 func TestInputsOfCompositeActionsAreIgnored(t *testing.T) {
 	t.Parallel()
-	f, repo := sitetest.NewForge(t), folder(t, oneScript)
-	e := newJob(t, f, repo, 1).with("same", theirSecret).set("ACT", "true", "GITEA_ACTIONS", "true").do(0)
+	e := newScene(t, oneScript).job(1, "same", theirSecret).set("ACT", "true", "GITEA_ACTIONS", "true").do(0)
 	e.WantOutputs(t, "status", "completed", "error-class", "")
 	e.WantAnnotation(t, "warning", "input same:", "composite")
 	assert.Check(t, !strings.Contains(e.String(), theirSecret), "got %v, want no values of unknown inputs", e)
@@ -115,8 +83,7 @@ func TestInputsOfCompositeActionsAreIgnored(t *testing.T) {
 // file and line.
 func TestWorkflowProblemsAreAnnotated(t *testing.T) {
 	t.Parallel()
-	f := sitetest.NewForge(t)
-	repo := folder(t, `-- flows/wf/START.md --
+	s := newScene(t, `-- flows/wf/START.md --
 ---
 model: [one, two]
 ---
@@ -129,8 +96,7 @@ allowed_transitions:
 ---
 Say <goto>GONE.md</goto>.
 `)
-	j := newJob(t, f, repo, 1).with("workflow", "flows/wf")
-	e := j.do(problem.ExitCodes[problem.ClassWorkflow])
+	e := s.job(1, "workflow", "flows/wf").do(problem.ExitCodes[problem.ClassWorkflow])
 	e.WantOutputs(t, "error-class", "workflow", "status", "")
 	got := map[string]string{}
 	for _, c := range e.Commands {
@@ -141,18 +107,103 @@ Say <goto>GONE.md</goto>.
 	for _, place := range []string{"flows/wf/START.md:2", "flows/wf/NEXT.md:3"} {
 		assert.Check(t, strings.HasPrefix(got[place], "workflow: "), "annotation at %s: got %q, want one\n%v", place, got, e)
 	}
-	assert.Check(t, is.Len(f.AllRequests(), 0), "requests")
+	assert.Check(t, is.Len(s.forge.AllRequests(), 0), "requests")
 }
 
 // TestSudoExcludesACage checks that allow-sudo can't be combined with inputs that need a cage,
 // because agents with more privileges can leave it.
 func TestSudoExcludesACage(t *testing.T) {
 	t.Parallel()
-	repo := folder(t, oneScript)
+	s := newScene(t, oneScript)
 	for input, value := range map[string]string{"cage": "require", "network": "github"} {
-		e := newJob(t, nil, repo, 1).with("cage", "on", "allow-sudo", "true", input, value).do(problem.ExitCodes[problem.ClassUsage])
+		e := s.job(1, "cage", "on", "allow-sudo", "true", input, value).do(problem.ExitCodes[problem.ClassUsage])
 		e.WantAnnotation(t, "error", "input "+input, "allow-sudo")
 	}
-	e := newJob(t, sitetest.NewForge(t), repo, 1).with("cage", "on", "allow-sudo", "true").do(0)
+	e := s.job(2, "cage", "on", "allow-sudo", "true").do(0)
 	assert.Check(t, is.Len(e.Annotations("warning"), 1))
+}
+
+// TestMissingKeyIsReportedFirst checks that a missing model key is reported before anything starts
+// if this is certain: on a GitHub-hosted runner, in a workflow whose entry leads to a prompt.
+func TestMissingKeyIsReportedFirst(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, strings.Replace(agentAtWork, "-- wf/START.md --\nreply:\n<goto>EDIT.sh</goto>\nend.\n", "-- wf/START.sh --\necho start >>\"$EFFECTS\"; echo '<goto>END.md</goto>'\n", 1)+
+		"-- wf/ALONE.sh --\necho '<result>alone</result>'\n")
+	hosted := func(run int64, inputs ...string) *bareJob {
+		return s.job(run, inputs...).set("RUNNER_ENVIRONMENT", "github-hosted")
+	}
+	e := hosted(1).do(problem.ExitCodes[problem.ClassUsage])
+	e.WantOutputs(t, "error-class", "usage", "status", "")
+	e.WantAnnotation(t, "error", "anthropic-api-key", "claude-code-oauth-token")
+	s.wantDone("")
+	loggedIn := hosted(6)
+	loggedIn.Site.Write(filepath.Join(loggedIn.Env["HOME"], ".claude", ".credentials.json"), "{}")
+	for name, j := range map[string]*bareJob{
+		"with a key":                   hosted(2, "anthropic-api-key", "sk-ant-0123456789"),
+		"with Bedrock":                 hosted(4).set("CLAUDE_CODE_USE_BEDROCK", "1"),
+		"logged in by a step before":   loggedIn,
+		"on a runner of one's own":     hosted(7).set("RUNNER_ENVIRONMENT", "self-hosted"),
+		"to which no entry leads":      hosted(8, "workflow", "wf/ALONE.sh", "key", "alone"),
+		"where nothing is carried out": hosted(9, "mode", "lint"),
+	} {
+		e := j.end(j.start())
+		assert.Check(t, !strings.Contains(e.String(), "both are empty"), "%s: got %v, want no key missed", name, e)
+	}
+}
+
+// TestEachAgentNeedsItsOwnKey checks that the key of one vendor doesn't serve another, and that no
+// run begins with a budget if the cost of its agent is unknown.
+func TestEachAgentNeedsItsOwnKey(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, strings.Replace(agentAtWork, "-- wf/START.md --\n", "-- wf/OTHER.md --\n---\nagent: codex\n---\nreply:\n<result>done</result>\nend.\n-- wf/START.md --\n", 1))
+	for inputs, want := range map[string]string{
+		"workflow wf/OTHER.md":                                "input openai-api-key: is empty, and the agent codex runs prompts",
+		"agent codex anthropic-api-key sk-ant-0123456789":     "input openai-api-key: is empty",
+		"agent gemini openai-api-key sk-0123456789":           "input gemini-api-key: is empty",
+		"agent codex model mine openai-api-key sk-0123456789": "input budget: the agent codex reports tokens rather than cost",
+		"openai-api-key sk-0123456789":                        "anthropic-api-key and claude-code-oauth-token",
+	} {
+		j := s.job(1, append(strings.Fields(inputs), "key", strings.ReplaceAll(inputs, " ", "-"))...).set("RUNNER_ENVIRONMENT", "github-hosted")
+		j.do(problem.ExitCodes[problem.ClassUsage]).WantAnnotation(t, "error", want)
+	}
+	s.wantDone("")
+}
+
+// TestErrorsNameInputs checks that errors name inputs rather than arguments of the program, and that
+// nothing starts after them.
+func TestErrorsNameInputs(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, threeScripts+"-- wf/NOTES.txt --\nx\n")
+	s.job(1, "workflow", "flows").do(problem.ExitCodes[problem.ClassUsage]).WantAnnotation(t, "error", "raymond: usage", "input workflow:", `"flows"`, "no such file")
+	s.job(1, "workflow", "builtin:../x").do(problem.ExitCodes[problem.ClassUsage]).WantAnnotation(t, "error", "input workflow:", `"builtin:../x"`, "it has ", "quickstart")
+	called := s.job(1, "job-workflow-ref", "o/r/.github/workflows/called.yml@refs/heads/main")
+	called.do(problem.ExitCodes[problem.ClassUsage]).WantAnnotation(t, "error", "input key", "reusable workflow")
+	s.job(1, "workflow", "wf/NOTES.txt").do(problem.ExitCodes[problem.ClassUsage]).WantAnnotation(t, "error", "input workflow")
+	s.onIssue(3, "input-from", "issue.body").do(problem.ExitCodes[problem.ClassUsage]).WantAnnotation(t, "error", "input input-from", "contains none of the fields issue.body")
+	e := s.job(2, "args", "--max-attempts 3").do(problem.ExitCodes[problem.ClassUsage])
+	e.WantAnnotation(t, "error", "input args: --max-attempts: needs done-when")
+	s.wantDone("")
+}
+
+// TestOtherModesStartNoAgent checks that lint, diagram and simulate run the commands of these
+// names, and store nothing.
+func TestOtherModesStartNoAgent(t *testing.T) {
+	t.Parallel()
+	s := newForgeScene(t, threeScripts+"-- replies.yaml --\nstates: {}\n")
+	for _, test := range []struct{ inputs, args []string }{
+		{[]string{"mode", "lint", "agent", "codex"}, []string{"lint", "wf", "--format=github", "--agent=codex"}},
+		{[]string{"mode", "diagram"}, []string{"diagram", "wf"}},
+		{[]string{"mode", "simulate", "replies", "replies.yaml", "budget", "1"}, []string{"simulate", "wf", "--replies=replies.yaml", "--budget=1"}},
+	} {
+		j := s.job(1, test.inputs...)
+		j.do(0).WantOutputs(t, "error-class", "", "workflow-id", "")
+		assert.Assert(t, is.Len(j.tools, 1), "%q", test.inputs)
+		assert.Assert(t, is.DeepEqual(j.tools[0].Args, test.args), "%q", test.inputs)
+		env := strings.Join(j.tools[0].Environ, " ")
+		if !strings.Contains(env, "PATH=") || strings.Contains(env, "INPUT_") || strings.Contains(env, "TOKEN") {
+			t.Errorf("%q: environment: got %q, want that of scripts", test.inputs, env)
+		}
+	}
+	assert.Check(t, is.Len(s.forge.All(), 0), "artifacts")
+	s.wantDone("")
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -23,6 +22,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/store"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/clis"
 )
@@ -69,7 +69,14 @@ func (j *bareJob) command(part string) *running {
 	go func() {
 		defer close(c.Done)
 		defer c.die()
-		c.code = exitCode(c.stderr, run(e))
+		for _, p := range problem.Flatten(run(e)) { // as the program does
+			if c.code == 0 {
+				c.code = p.ExitCode()
+			}
+			if !p.IsReported {
+				fmt.Fprintln(c.stderr, "raymond: "+p.Error())
+			}
+		}
 		c.ended = time.Now()
 		_ = errors.Join(c.stdout.Close(), c.stderr.Close())
 	}()
@@ -93,6 +100,12 @@ func (c *running) env() action.Env {
 	return action.Env{
 		Version: "dev", Environ: j.Environ(), Stdout: c.stdout, Stderr: c.stderr, Run: j.tool, Transport: c, Interval: interval,
 		Clock: runner.Clock{Now: c.now, After: time.After},
+		NewStore: func(cfg store.Config) store.Store {
+			if j.memory == nil || cfg.Inputs.IsLocal() {
+				return store.New(cfg)
+			}
+			return j.memory.Open(cfg)
+		},
 		Process: action.Process{
 			Protect: func() error { return nil },
 			Enter:   filepath.EvalSymlinks,
@@ -136,20 +149,6 @@ func (c *running) now() time.Time {
 	return time.Now()
 }
 
-// exitCode prints an error as the program does, and returns its exit code.
-func exitCode(stderr io.Writer, err error) int {
-	code := 0
-	for _, p := range problem.Flatten(err) {
-		if code == 0 {
-			code = p.ExitCode()
-		}
-		if !p.IsReported {
-			fmt.Fprintln(stderr, "raymond: "+p.Error())
-		}
-	}
-	return code
-}
-
 // Wait returns how the phase ended.
 func (c *running) Wait() sitetest.Outcome {
 	c.j.T.Helper()
@@ -184,6 +183,7 @@ func (c *running) Until(what string, cond func() bool) {
 func (c *running) Kill() {
 	j := c.j
 	j.T.Helper()
+	assert.Assert(j.T, j.memory == nil, "a step that has access to a store in memory can't be killed")
 	old := j.Temp
 	err := fs.ErrNotExist // a file may disappear while it is copied
 	for errors.Is(err, fs.ErrNotExist) {

@@ -15,14 +15,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
-// heldScripts is a workflow of two scripts. The second waits for a file.
-const heldScripts = `-- wf/START.sh --
-echo start >>"$EFFECTS"; echo '<goto>HOLD.sh</goto>'
--- wf/HOLD.sh --
-echo held >>"$EFFECTS"; until [ -e "$EFFECTS.go" ]; do sleep 0.05; done
-echo '<result>done</result>'
-`
-
 // nobodyWaits has the outputs that later jobs decode if no agent waits.
 var nobodyWaits = []string{"next-jobs", "[]", "waiting", "[]", "matrix", `{"include":[]}`}
 
@@ -30,7 +22,7 @@ var nobodyWaits = []string{"next-jobs", "[]", "waiting", "[]", "matrix", `{"incl
 // step ends, because fromJSON of an empty text is an error of the workflow.
 func TestOutputsForLaterJobsAreAlwaysSet(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, heldScripts+"-- fail/START.sh --\nexit 1\n")
+	s := newForgeScene(t, waiting+"-- fail/START.sh --\nexit 1\n")
 	on := func(run int64, login string, inputs ...string) *bareJob {
 		return s.job(run, inputs...).on("issue_comment", event(person(login)))
 	}
@@ -40,7 +32,7 @@ func TestOutputsForLaterJobsAreAlwaysSet(t *testing.T) {
 	on(4, "ann", "workflow", "fail", "args", "--max-retries=0", "key", "f").do(problem.ExitCodes[problem.ClassRunFailed]).WantOutputs(t, nobodyWaits...)
 	j := s.job(5)
 	c := j.start()
-	c.Until("the script", func() bool { return strings.Contains(s.done(), "held") })
+	c.Until("the script", func() bool { return strings.Contains(s.done(), "reached") })
 	c.Kill()
 	j.end(c).WantOutputs(t, append(nobodyWaits, "status", "")...)
 }
@@ -96,7 +88,7 @@ func (s *scene) asksOfRuns() []string {
 // REST and without actions: read. The step that waits only for that job is green and names it.
 func TestNextJobContinuesTheRun(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, handed)
+	s := newForgeScene(t, handed)
 	work := s.job(1, "key", "k").do(0)
 	work.WantOutputs(t, "status", "suspended", "resumable", "true", "next-jobs", `["publish"]`, "matrix", `{"include":[{"part":"main","name":"main"}]}`,
 		"waiting", `[{"agent":"main","for":"job","job":"publish"}]`)
@@ -109,5 +101,5 @@ func TestNextJobContinuesTheRun(t *testing.T) {
 	assert.Check(t, !strings.Contains(publish.Summary+publish.Stdout, "$10"), "a job without prompts has no budget of its own: %v", publish)
 	assert.Check(t, is.Len(s.asksOfRuns()[before:], 0), "what the next job asked of the REST API")
 	want := &checkpoint.KeyOrigin{Job: "build", Others: []string{"publish"}}
-	assert.Check(t, is.DeepEqual(s.newest().Manifest.KeyOrigin, want), "whose key the run has")
+	assert.Check(t, is.DeepEqual(s.newest("k").Manifest.KeyOrigin, want), "whose key the run has")
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// nobodyWaits has the outputs that later jobs decode, for a step after which no agent waits. They
+// noAgentWaits has the outputs that later jobs decode, for a step after which no agent waits. They
 // are never empty, because fromJSON of an empty text is an error of the workflow.
-var nobodyWaits = map[string]string{"next-jobs": "[]", "waiting": "[]", "matrix": noMatrix}
+var noAgentWaits = map[string]string{"next-jobs": "[]", "waiting": "[]", "matrix": noMatrix}
 
 // setOutputs sets outputs of the step, with secrets masked.
 func setOutputs(env Env, files *job.Files, log *jobLog, values map[string]string) error {
@@ -30,24 +30,24 @@ func setOutputs(env Env, files *job.Files, log *jobLog, values map[string]string
 }
 
 // writeOutputs writes all outputs of the step.
-func writeOutputs(s *step, e *ending, all []*problem.Problem) error {
-	values := maps.Clone(nobodyWaits)
+func writeOutputs(j *Job, s *scratch, a advisor, c Conclusion, all []*problem.Problem) error {
+	values := maps.Clone(noAgentWaits)
 	values["error-class"] = ""
 	if len(all) > 0 {
 		values["error-class"] = string(all[0].Class)
 	}
-	if e.isSkipped {
+	if c.isSkipped {
 		values["status"] = "skipped"
 	}
-	if e.run != nil {
-		describe(s, e, values)
+	if c.run != nil {
+		addRunOutputs(s, c, a.nextSteps(c).Resumable, values)
 	}
-	return setOutputs(s.env, s.files, s.log, values)
+	return setOutputs(j.env, s.files, s.log, values)
 }
 
-// describe sets the outputs that describe the run.
-func describe(s *step, e *ending, values map[string]string) {
-	run, p := e.run, &e.run.Progress
+// addRunOutputs sets the outputs that describe the run.
+func addRunOutputs(s *scratch, c Conclusion, isResumable bool, values map[string]string) {
+	run, p := c.run, &c.run.Progress
 	values["workflow-id"], values["status"], values["outcome"] = run.WorkflowID, string(p.Status), string(p.Status)
 	if p.Status == state.Running { // its last state could not be written
 		values["status"], values["outcome"] = string(state.Failed), string(state.Failed)
@@ -67,12 +67,12 @@ func describe(s *step, e *ending, values map[string]string) {
 	if p.Status == state.Suspended { // only a suspended run is resumed by a later job without other inputs
 		values["next-jobs"], values["matrix"] = listText(run.NextJobs()), matrixOutput(run.Parts)
 	}
-	values["resumable"] = strconv.FormatBool(e.outlook(s, run).Resumable)
-	values["state-artifact"] = e.kept.artifact
-	values["state-digest"] = e.kept.named.String()
-	values["events-file"] = s.dirs.events(run.WorkflowID)
+	values["resumable"] = strconv.FormatBool(isResumable)
+	values["state-artifact"] = c.receipt.Name
+	values["state-digest"] = c.receipt.Checkpoint.String()
+	values["events-file"] = s.events(run.WorkflowID)
 	if fitOutputs(values, agentsOutput(run), s.log.mask.Text) {
-		s.log.warn("the outputs result and agents are truncated, because all outputs together must stay under 512 KiB; the full text is in " + values["events-file"])
+		s.log.Warn("the outputs result and agents are truncated, because all outputs together must stay under 512 KiB; the full text is in " + values["events-file"])
 	}
 }
 

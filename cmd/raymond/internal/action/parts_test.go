@@ -41,7 +41,7 @@ echo end >>"$EFFECTS"; printf '<result>%s</result>' "$RAYMOND_RESULT"
 `
 
 // legs returns the parts in the output matrix.
-func legs(t *testing.T, e ended) []string {
+func legs(t *testing.T, e stepEnd) []string {
 	t.Helper()
 	var matrix struct {
 		Include []struct{ Part, Name string }
@@ -57,29 +57,29 @@ func legs(t *testing.T, e ended) []string {
 	return parts
 }
 
-// fanned is a scene with a matrix of jobs that all have the same key.
-type fanned struct {
+// matrixScene is a scene with a matrix of jobs that all have the same key.
+type matrixScene struct {
 	*scene
 	inputs []string
 }
 
-func (f *fanned) plan(run int64) *bareJob {
+func (f *matrixScene) plan(run int64) *bareJob {
 	return f.scene.job(run, "key", "k", "max-jobs", "4", "matrix-job", "work", "args", "--max-retries=0 --keep-going").with(f.inputs...).often()
 }
 
 // of returns a job of the matrix.
-func (f *fanned) of(run int64, part string) *bareJob {
+func (f *matrixScene) of(run int64, part string) *bareJob {
 	id := slots.Place{Key: part}.ClaimName() // any unique id
 	return f.plan(run).with("job", "work", "part", part).
 		set("GITHUB_JOB", "work", "RUNNER_NAME", "runner-"+id, "ACTIONS_RUNTIME_TOKEN", artifactstest.JobToken(run, "work-"+id))
 }
 
 // joins returns the job that joins the parts.
-func (f *fanned) joins(run int64) *bareJob {
+func (f *matrixScene) joins(run int64) *bareJob {
 	return f.plan(run).set("GITHUB_JOB", "join", "ACTIONS_RUNTIME_TOKEN", artifactstest.JobToken(run, "join"))
 }
 
-func (f *fanned) touch(ext string, there bool) {
+func (f *matrixScene) touch(ext string, there bool) {
 	f.t.Helper()
 	err := os.WriteFile(f.effects+ext, nil, 0o600)
 	if !there {
@@ -89,7 +89,7 @@ func (f *fanned) touch(ext string, there bool) {
 }
 
 // eachOnce checks that each state of the agents had its effect once.
-func (f *fanned) eachOnce() {
+func (f *matrixScene) eachOnce() {
 	f.t.Helper()
 	done := strings.Fields(f.done())
 	for i := 1; i <= 12; i++ {
@@ -107,7 +107,7 @@ func TestTwelveAgentsOnFourJobs(t *testing.T) {
 	whole := alone.job(1, "job", "main,work", "key", "k").do(0)
 	whole.WantOutputs(t, "status", "completed", "iterations", "27")
 
-	f := &fanned{scene: newScene(t, fanOut)}
+	f := &matrixScene{scene: newScene(t, fanOut)}
 	plan := f.plan(1).do(0)
 	plan.WantOutputs(t, "status", "suspended", "next-jobs", `["work"]`)
 	parts := legs(t, plan)
@@ -119,7 +119,6 @@ func TestTwelveAgentsOnFourJobs(t *testing.T) {
 	join := f.joins(1).do(0)
 	join.WantOutputs(t, "status", "completed", "result", whole.Outputs["result"], "iterations", "27", "matrix", `{"include":[]}`, "workflow-id", plan.Outputs["workflow-id"])
 	f.eachOnce()
-	assert.Check(t, is.Len(f.stored("-claim"), 0), "claims in the end")
 	again := f.of(1, parts[0]).set("GITHUB_RUN_ATTEMPT", "2").do(0) // a job of the matrix is re-run
 	again.WantOutputs(t, nobodyWaits...)
 	again.WantAnnotation(t, "notice", "nothing to do")
@@ -131,12 +130,14 @@ func TestTwelveAgentsOnFourJobs(t *testing.T) {
 // once.
 func TestOneOfFourJobsDies(t *testing.T) {
 	t.Parallel()
-	f := &fanned{scene: newScene(t, fanOut)}
+	f := &matrixScene{scene: newForgeScene(t, fanOut)}
 	parts := legs(t, f.plan(1).do(0))
 	f.touch(".hold", true)
 	for i, part := range parts {
 		if i == 2 {
-			f.dies(part)
+			j, c := f.holds(part)
+			c.Kill()
+			j.end(c)
 		} else {
 			f.of(1, part).do(0)
 		}
@@ -153,24 +154,33 @@ func TestOneOfFourJobsDies(t *testing.T) {
 	f.eachOnce()
 }
 
-// dies kills the job of the third part after its work, except for agent 7, is stored.
-func (f *fanned) dies(part string) {
+// holds starts the job of the third part, and returns when its work, except for agent 7, is stored.
+func (f *matrixScene) holds(part string) (*bareJob, *running) {
 	f.t.Helper()
 	j := f.of(1, part)
 	c := j.start()
 	c.Until("the job to be held", func() bool { return strings.Contains(f.done(), "held") && f.hasStored("main_work3", "main_work11") })
-	c.Kill()
-	j.end(c)
+	return j, c
 }
 
-// TestPartContinuesWhereItsJobDied checks that a part continues where its job died if that job is
-// re-run before the join, even more often than necessary.
-func TestPartContinuesWhereItsJobDied(t *testing.T) {
+// TestRunWithRunningPartIsUnchanged checks that a step leaves the run unchanged while another
+// workflow run is running a part of it, because the step that joins the part must find it so. It
+// stores nothing, and no matrix contains the running agents. The part continues where its job died
+// if that job is re-run, even more often than necessary.
+func TestRunWithRunningPartIsUnchanged(t *testing.T) {
 	t.Parallel()
-	f := &fanned{scene: newScene(t, fanOut)}
-	parts := legs(t, f.plan(1).do(0))
+	f := &matrixScene{scene: newForgeScene(t, fanOut)}
+	plan := f.plan(1).do(0)
+	parts := legs(t, plan)
 	f.touch(".hold", true)
-	f.dies(parts[2])
+	j, c := f.holds(parts[2])
+	before := f.forge.All()
+	e := f.plan(2).do(0)
+	e.WantOutputs(t, append(nobodyWaits[4:], "status", "suspended", "workflow-id", plan.Outputs["workflow-id"])...)
+	e.WantAnnotation(t, "notice", "nothing to do yet")
+	assert.Check(t, is.DeepEqual(names(f.forge.All()), names(before)), "artifacts")
+	c.Kill()
+	j.end(c)
 	f.touch(".hold", false)
 	for _, attempt := range []string{"2", "3"} {
 		f.of(1, parts[2]).set("GITHUB_RUN_ATTEMPT", attempt).do(0).WantOutputs(t, "status", "suspended", "iterations", "8")
@@ -182,34 +192,8 @@ func TestPartContinuesWhereItsJobDied(t *testing.T) {
 	f.eachOnce()
 }
 
-// TestRunWithRunningPartIsUnchanged checks that a step leaves the run unchanged while another
-// workflow run is running a part of it, because the step that joins the part must find it so. It
-// stores nothing, and no matrix contains the running agents.
-func TestRunWithRunningPartIsUnchanged(t *testing.T) {
-	t.Parallel()
-	f := &fanned{scene: newScene(t, fanOut)}
-	plan := f.plan(1).do(0)
-	parts := legs(t, plan)
-	f.touch(".hold", true)
-	j := f.of(1, parts[2])
-	c := j.start()
-	c.Until("the job to be held", func() bool { return f.hasStored("main_work3", "main_work11") })
-	before := f.forge.All()
-	e := f.plan(2).do(0)
-	e.WantOutputs(t, append(nobodyWaits[4:], "status", "suspended", "workflow-id", plan.Outputs["workflow-id"])...)
-	e.WantAnnotation(t, "notice", "nothing to do yet")
-	assert.Check(t, is.DeepEqual(names(f.forge.All()), names(before)), "artifacts")
-	f.touch(".hold", false)
-	j.end(c)
-	for _, i := range []int{0, 1, 3} {
-		f.of(1, parts[i]).do(0)
-	}
-	f.joins(1).do(0).WantOutputs(t, "status", "completed")
-	f.eachOnce()
-}
-
 // hasStored reports whether a checkpoint contains the ends of all the given agents.
-func (f *fanned) hasStored(agents ...string) bool {
+func (f *matrixScene) hasStored(agents ...string) bool {
 	return slices.ContainsFunc(f.forge.Checkpoints(f.t, nil), func(c sitetest.StoredRun) bool {
 		return !slices.ContainsFunc(agents, func(id string) bool {
 			return !slices.ContainsFunc(c.Run.Ended, func(e state.Ending) bool { return e.Agent == id })
@@ -221,7 +205,7 @@ func (f *fanned) hasStored(agents ...string) bool {
 // branches, and that the joining step keeps the checkout of the run itself.
 func TestWorkOfPartsIsRestoredAsBranches(t *testing.T) {
 	t.Parallel()
-	f := &fanned{scene: newGitScene(t, `-- wf/START.sh --
+	f := &matrixScene{scene: newGitScene(t, `-- wf/START.sh --
 # raymond: many_forks=true
 echo planned >plan.txt
 for i in 1 2; do echo "<fork next=\"WAIT.sh\" item=\"$i\">WORK.sh</fork>"; done
@@ -275,9 +259,9 @@ echo '<result>end</result>'
 // the next matrix with a new share. When the budget is used up, the run is over budget.
 func TestPartOverItsShareOfTheBudget(t *testing.T) {
 	t.Parallel()
-	f := &fanned{newScene(t, cheapAndDear), []string{"budget", "0.05"}}
+	f := &matrixScene{newScene(t, cheapAndDear), []string{"budget", "0.05"}}
 	overLimit := problem.ExitCodes[problem.ClassOverLimit]
-	leg := func(part string, code int) ended { return f.of(1, part).do(code) }
+	leg := func(part string, code int) stepEnd { return f.of(1, part).do(code) }
 	parts := legs(t, f.plan(1).do(0))
 	assert.Assert(t, is.DeepEqual(parts, []string{"main_cheap1", "main_dear2"}), "parts")
 	leg(parts[0], 0).WantOutputs(t, "cost-usd", "0.01")
@@ -293,7 +277,7 @@ func TestPartOverItsShareOfTheBudget(t *testing.T) {
 // and that each stores its spending.
 func TestPartsShareTheRemainingBudget(t *testing.T) {
 	t.Parallel()
-	f := &fanned{newScene(t, cheapAndDear), []string{"budget-per-key", "0.02"}}
+	f := &matrixScene{newForgeScene(t, cheapAndDear), []string{"budget-per-key", "0.02"}}
 	parts := legs(t, f.plan(1).do(0))
 	dear := f.of(1, parts[1]).set("GITHUB_JOB", "build").do(problem.ExitCodes[problem.ClassOverLimit])
 	dear.WantAnnotation(t, "error", "budget-per-key: the runs of this key have spent")

@@ -4,17 +4,18 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/store"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/state"
 	"github.com/raymond-action/raymond-action/state/journal"
 )
@@ -25,10 +26,10 @@ import (
 // determine the exit code.
 func Post(e Env) error {
 	err := e.Process.Protect()
-	s := newStep(e, e.Stdout, true)
+	s := &scratch{log: newLog(job.NewLogWriter(e.Stdout, e.Getenv("GITHUB_WORKSPACE")), false), note: &postNote{}}
 	defer s.log.out.Close()
 	if err == nil {
-		err = post(context.Background(), s)
+		err = post(context.Background(), e, s)
 	}
 	var all []*problem.Problem
 	for _, p := range problem.Flatten(err) {
@@ -41,30 +42,28 @@ func Post(e Env) error {
 
 // post completes the work of the main phase, and removes the files that a killed main phase left
 // half written.
-func post(ctx context.Context, s *step) error {
-	s.dirs.own = ownOfMain(s.env.Getenv)
-	if s.dirs.own == "" {
+func post(ctx context.Context, e Env, s *scratch) error {
+	own := ownOfMain(e.Getenv)
+	if own == "" {
 		return nil // the main phase created no directory
 	}
-	reopen(s.dirs.own)
-	isLate, err := s.env.Process.endDrivers(s.dirs.own, graceOfMain)
+	reopen(own)
+	isLate, err := e.Process.endDrivers(own, mainGrace)
 	if err != nil {
 		return err
 	}
-	if err = readNote(s); err == nil {
-		e := &ending{}
-		if err = finishLeft(ctx, s, e, isLate); !isDenied(err) {
-			err = errors.Join(err, releaseLeft(ctx, s), clearConversations(s, e))
-		}
+	j, err := readNote(e, s, own)
+	if err == nil {
+		err = complete(ctx, j, s, isLate)
 	}
 	if isDenied(err) {
-		err = errors.Join(err, abandon(ctx, s))
+		err = errors.Join(err, abandon(ctx, j, s))
 	}
 	if errors.Is(err, errDone) {
 		err = nil
 	}
-	if left := clearAway(s.dirs, err != nil); left != nil {
-		s.log.warn("could not remove all files of the step: " + left.Error())
+	if left := s.clear(err != nil); left != nil {
+		s.log.Warn("could not remove all files of the step: " + left.Error())
 	}
 	return err
 }
@@ -72,169 +71,153 @@ func post(ctx context.Context, s *step) error {
 // readNote reads the note of the main phase and the inputs of the step. Without a note it returns
 // errDone, because the main phase has already reported wrong inputs. With a note, wrong inputs mean
 // that they have changed since the main phase.
-func readNote(s *step) error {
-	s.note.file = filepath.Join(s.dirs.own, stepFile)
-	err := checkpoints.ReadNote(s.note.file, &s.note.data)
-	isMissing := errors.Is(err, os.ErrNotExist)
-	files, guardErr := job.GuardFiles(s.env.Getenv)
-	s.files = files
-	_, inputErr := readInputs(s)
-	if sealErr := checkSeals(s); sealErr != nil {
-		return sealErr
+func readNote(e Env, s *scratch, own string) (*Job, error) {
+	s.note.file = filepath.Join(own, noteFile)
+	noteErr := files.ReadJSON(s.note.file, &s.note.data)
+	var guardErr error
+	s.files, guardErr = job.GuardFiles(e.Getenv)
+	s.own = own
+	j, hasDirs, inputErr := readInputs(e, s.log)
+	if hasDirs {
+		inputErr = errors.Join(inputErr, s.locate(j), s.setOwn(j, own))
 	}
-	if isMissing {
-		return errDone
+	s.git = newGit(e, j.in, s.dirs, j.options.Cage)
+	s.conversations = store.NewConversationLog(filepath.Join(own, conversationsFile), s.integrity)
+	if err := s.checkUnaltered(j); err != nil {
+		return j, err
 	}
-	if err := errors.Join(err, problem.OfMachine("command files", guardErr), inputErr); err != nil {
-		return err
+	if errors.Is(noteErr, fs.ErrNotExist) {
+		return j, errDone
+	}
+	if err := errors.Join(noteErr, problem.OfMachine("command files", guardErr), inputErr); err != nil {
+		return j, err
 	}
 	note := &s.note.data
-	isCalled := note.Called && s.event.Comment.Kind != ""
-	if note.WorkflowID == "" && !isCalled {
-		note.Key = s.key // the main phase only looked for a run
+	isAnswer := note.Answers && j.event.Comment.Kind != ""
+	if note.WorkflowID == "" && !isAnswer {
+		note.Key = j.key.Name // the main phase only looked for a run
 	}
-	if note.Key != s.key && !isCalled || note.WorkflowID != "" && !state.ValidID(note.WorkflowID) {
-		return &problem.Problem{Class: problem.ClassConflict, Where: stepFile, What: "does not match the note that the main phase of this step wrote; nothing is stored"}
+	if note.Key != j.key.Name && !isAnswer || note.WorkflowID != "" && !state.ValidID(note.WorkflowID) {
+		return j, &problem.Problem{Class: problem.ClassConflict, Where: noteFile, What: "does not match the note that the main phase of this step wrote; nothing is stored"}
 	}
-	s.key = note.Key
+	j.key = store.Key{Name: note.Key, Part: note.Part}
 	if note.WorkflowID != "" { // without an id, the step had not found its run yet
-		s.event.Subject = note.Subject
+		j.event.Subject = note.Subject
 	}
-	return nil
+	return j, nil
 }
 
-// abandon gives up a run whose files were altered. It does not store the run. It releases the key,
-// ends processes and removes conversations, as far as the notes about them are unaltered.
-func abandon(ctx context.Context, s *step) error {
-	defer bookAltered(ctx, s)
-	if !isIntact(s, stepFile) {
-		s.note.data = noteData{}
-		s.log.warn("the note of this step was altered, so processes that its agents may have left running are not ended")
-		return nil
-	}
+// reopenLease returns the lease of the main phase.
+func reopenLease(j *Job, s *scratch) (store.Lease, error) {
 	note := s.note.get()
-	s.key = cmp.Or(note.Key, s.key)
-	var errs []error
-	if note.Mark != "" {
-		errs = append(errs, session.Sweep(note.Mark))
-	}
-	errs = append(errs, releaseLeft(ctx, s))
-	if isIntact(s, sessionsFile) {
-		own, err := checkpoints.ReadTalks(filepath.Join(s.dirs.own, sessionsFile))
-		warnOfKept(s.log, checkpoints.ClearTalks(conversationsOf(s), own, checkpoints.Chain{}, true))
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+	return j.env.newStore(s.storeConfig(j, true)).Reopen(store.Note{
+		Key: j.key, WorkflowID: note.WorkflowID, Claim: note.Claim, IsLost: note.Lost, IsRestored: note.Restored,
+		About: j.event.Subject, Untrusted: note.Untrusted, Agents: agentsIn(j, cliDir(j, s.dirs, note.WorkflowID)),
+	})
 }
 
-// finishLeft completes a run that the main phase has left, unless another job has its key: it ends
-// processes that still run, and stores and shows the end if this is not done yet. It leaves a local
-// run alone if another process drives it.
-func finishLeft(ctx context.Context, s *step, e *ending, isLate bool) error {
+// complete completes a run that the main phase has left, releases its key and removes its
+// conversations.
+func complete(ctx context.Context, j *Job, s *scratch, isLate bool) error {
+	lease, err := reopenLease(j, s)
+	if err != nil {
+		return err
+	}
+	if err = completeEnd(ctx, j, s, lease, isLate); isDenied(err) {
+		return err
+	}
+	return errors.Join(err, releaseLeft(ctx, s, lease), removeConversations(s, lease))
+}
+
+// completeEnd ends processes of the run that still run, and stores and shows the end if this is not
+// done yet, unless another job has its key. It leaves a local run alone if another process drives it.
+func completeEnd(ctx context.Context, j *Job, s *scratch, lease store.Lease, isLate bool) error {
 	note := s.note.get()
 	if note.Lost {
 		return session.Sweep(note.Mark)
 	}
-	reopen(s.dirs.state)
-	ids, err := journal.List(s.dirs.state)
+	reopen(s.state)
+	ids, err := journal.List(s.state)
 	if err != nil || !slices.Contains(ids, note.WorkflowID) {
 		return err
 	}
-	file, run, err := journal.Open(s.dirs.state, note.WorkflowID, session.Holder())
+	file, run, err := lease.Restore(ctx, nil, store.Target{})
 	_, isLocked := errors.AsType[*journal.LockedError](err)
 	switch {
-	case isLocked && s.in.IsLocal():
+	case errors.Is(err, store.ErrDriven):
 		return nil
 	case err != nil && !isLocked:
-		bookAltered(ctx, s)
+		recordMaximum(ctx, j, s)
 	case err == nil:
 		defer file.Close()
 		// After this, neither the main phase nor its processes write anymore.
 		err = session.Sweep(note.Mark)
 	}
 	if err == nil {
-		err = checkSeals(s)
+		err = s.checkUnaltered(j)
 	}
 	if err != nil {
 		return err
 	}
-	s.log.spareStates(slices.Collect(maps.Keys(run.Files)))
-	lost := completeRun(s, file, run)
-	e.run, e.take = run, func(run *state.Run) (*checkpoints.Snapshot, error) {
-		return checkpoints.Take(run, s.dirs.run(run.WorkflowID), conversationsOf(s), nil)
+	s.log.exemptStates(slices.Collect(maps.Keys(run.Files)))
+	c := Conclusion{run: run, status: run.Progress.Status, receipt: lease.Receipt(), whyLost: whyLost, byPost: true}
+	if c.status == state.Running { // the process that drove it is gone
+		c.status = state.Cancelled
 	}
-	e.tell = func(ctx context.Context) {
-		if err := finishLeftPage(ctx, s, e, isLate); err != nil {
-			s.log.warn("could not complete the page: " + err.Error())
-		}
+	// On a full disk the run is stored nevertheless, and the next job completes its log.
+	if lost := completeRun(j, s, file, run); !errors.Is(lost, syscall.ENOSPC) && c.receipt.Place == store.Elsewhere && !c.receipt.IsWhole {
+		c.unstored = lost
 	}
-	if e.to, e.unstored = openLeft(ctx, s, e); e.to != nil && lost != nil && !errors.Is(lost, syscall.ENOSPC) { // on a full disk the run is stored nevertheless, and the next job completes its log
-		e.to, e.unstored = nil, lost
+	c, err = finish(ctx, j, s, lease, advisor{job: j, deadline: Deadline{isLast: true}}, c)
+	if shown := finishPendingPage(ctx, j, s, c, isLate); shown != nil {
+		s.log.Warn("could not complete the page: " + shown.Error())
 	}
-	return finish(ctx, s, e)
+	return err
 }
 
-// releaseLeft releases the key that the main phase claimed. If the service fails, the claim stays,
-// but it stops no other job because its job is over.
-func releaseLeft(ctx context.Context, s *step) error {
-	if s.note.get().Claim == "" {
-		return nil
-	}
-	if s.stored.runtime == nil {
-		return s.stored.err
-	}
+// releaseLeft releases the key that the main phase claimed.
+func releaseLeft(ctx context.Context, s *scratch, lease store.Lease) error {
 	ctx, cancel := context.WithTimeout(ctx, orphanSave)
 	defer cancel()
-	if err := newClaimer(s).Release(ctx); err != nil {
-		s.log.warn(err.Error())
+	if err := lease.Release(ctx); err != nil { // the claim stays, but it stops no other job because its job is over
+		s.log.Warn(err.Error())
 	}
 	return nil
 }
 
-// openLeft returns the storage for the end of a run, or nil if the end is stored already or must
-// not be stored.
-func openLeft(ctx context.Context, s *step, e *ending) (*storage, error) {
-	run, dir := e.run, s.dirs.run(e.run.WorkflowID)
-	chain, err := checkpoints.ReadChain(dir)
-	if errors.Is(err, os.ErrNotExist) || s.in.IsLocal() {
-		return nil, nil
+// removeConversations removes the conversations that this step has created or restored from the
+// directories of the agent CLIs.
+func removeConversations(s *scratch, lease store.Lease) error {
+	own, err := store.ReadConversations(filepath.Join(s.own, conversationsFile))
+	if failed := lease.RemoveConversations(own); len(failed) > 0 {
+		s.log.Warn("could not remove these conversations of agents from the agent CLI's directory: " + strings.Join(failed, ", "))
 	}
-	if err := errors.Join(err, s.stored.err); err != nil || s.stored.runtime == nil {
-		return nil, err
-	}
-	e.kept.artifact = chain.Name
-	if run.Progress.Seq == chain.Seq && run.Progress.Status == chain.Status {
-		e.kept.isWhole = true
-		return nil, nil
-	}
-	store := newStore(s, checkpoints.Options{Base: baseOf(ctx, s), Dir: dir, Chain: chain})
-	return &storage{store: store, saver: store.NewSaver(s.env.Interval)}, nil
+	return err
 }
 
-// clearConversations removes the conversations that this step has created or restored from the
-// directories of the agent CLIs. On a shared machine they would stay there, with secrets in clear
-// text. They stay if the end of the run could not be stored, and with store: local.
-func clearConversations(s *step, e *ending) error {
-	own, err := checkpoints.ReadTalks(filepath.Join(s.dirs.own, sessionsFile))
-	if err != nil || len(own) == 0 || s.in.IsLocal() {
-		return err
-	}
-	note := s.note.get()
-	c, err := checkpoints.ReadChain(s.dirs.run(note.WorkflowID))
-	if e.to != nil && e.kept.isWhole { // on a full disk, the file may be out of date
-		c, err = e.to.store.Chain(), nil
-	}
-	isUnstored := note.Lost || errors.Is(err, os.ErrNotExist) // and never will be
-	if err != nil && !isUnstored || !isUnstored && !e.kept.isWhole {
+// abandon gives up a run whose files were altered. It does not store the run. It releases the key,
+// ends processes and removes conversations, as far as the notes about them are unaltered.
+func abandon(ctx context.Context, j *Job, s *scratch) error {
+	defer recordMaximum(ctx, j, s)
+	if !s.isIntact(j, noteFile) {
+		s.note.data = noteData{}
+		s.log.Warn("the note of this step was altered, so processes that its agents may have left running are not ended")
 		return nil
 	}
-	warnOfKept(s.log, checkpoints.ClearTalks(conversationsOf(s), own, c, isUnstored))
-	return nil
-}
-
-// warnOfKept warns about conversations that could not be removed, by their sessions.
-func warnOfKept(log *jobLog, sessions []string) {
-	if len(sessions) > 0 {
-		log.warn("could not remove these conversations of agents from the agent CLI's directory: " + strings.Join(sessions, ", "))
+	note := s.note.get()
+	j.key = store.Key{Name: cmp.Or(note.Key, j.key.Name), Part: note.Part}
+	s.note.data.Lost = true // nothing more of the run is stored
+	var errs []error
+	if note.Mark != "" {
+		errs = append(errs, session.Sweep(note.Mark))
 	}
+	lease, err := reopenLease(j, s)
+	if err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	errs = append(errs, releaseLeft(ctx, s, lease))
+	if s.isIntact(j, conversationsFile) {
+		errs = append(errs, removeConversations(s, lease))
+	}
+	return errors.Join(errs...)
 }

@@ -3,6 +3,7 @@
 package action_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,13 +14,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
-
-// public returns a job in a public repository.
-func (s *scene) public(run int64, inputs ...string) *bareJob {
-	j := s.job(run, inputs...)
-	j.Payload = "{" + inPublic + "}"
-	return j
-}
 
 // lateAgent is a workflow whose deadline passes after its first prompt.
 const lateAgent = `-- wf/START.md --
@@ -40,7 +34,7 @@ end.
 func TestUnresumableRunFailsAtItsDeadline(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, lateAgent)
-	first := s.public(1, "deadline", "10h").do(problem.ExitCodes[problem.ClassRunFailed])
+	first := s.job(1, "deadline", "10h").public().do(problem.ExitCodes[problem.ClassRunFailed])
 	first.WantOutputs(t, "status", "failed", "resumable", "false", "error-class", "run_failed")
 	first.WantAnnotation(t, "warning", "state-key", "fails where it would be suspended")
 	assert.Check(t, is.Len(first.Annotations("warning"), 1))
@@ -48,46 +42,36 @@ func TestUnresumableRunFailsAtItsDeadline(t *testing.T) {
 	assert.Check(t, is.Contains(before, "no state-key is set"), "log")
 	first.WantAnnotation(t, "error", "would be suspended", "the deadline of 10h0m0s", "state-key")
 	s.letGo()
-	again := s.public(1).set("GITHUB_RUN_ATTEMPT", "2").do(0)
+	again := s.job(1).public().set("GITHUB_RUN_ATTEMPT", "2").do(0)
 	again.WantAnnotation(t, "warning", "a new run starts", "transcripts", "state-key")
 	again.WantOutputs(t, "status", "completed", "resumable", "false")
 	assert.Check(t, again.Outputs["workflow-id"] != first.Outputs["workflow-id"], "got the run again, want a new one")
 }
 
-// TestWorkIsNotStoredInPublic checks that work in a public repository is not stored without a
-// state-key, and that workspace: none restores no work.
-func TestWorkIsNotStoredInPublic(t *testing.T) {
+// TestRestoredWorkChangesNoStates checks that edits of state files by agents or scripts are restored
+// with other work, but that the states of the checkout run. With workspace: none, no work is
+// restored, and the page says so.
+func TestRestoredWorkChangesNoStates(t *testing.T) {
 	t.Parallel()
-	s := newGitScene(t, strings.Replace(leavesWork, "echo '<goto>", "[ -e \"$EFFECTS.go\" ] || late; echo '<goto>", 1))
-	e := s.public(1, "deadline", "10h").do(problem.ExitCodes[problem.ClassRunFailed])
-	e.WantAnnotation(t, "error", "without a state-key its work in the workspace can't be stored")
-	s.letGo()
-	s.stops(2, 1, "key", "private")
-	e = s.job(3, "key", "private", "max-iterations", "9", "workspace", "none").do(0)
+	s := newGitScene(t, leavesWork)
+	s.stops(1, 1, "key", "work")
+	j := s.job(2, "key", "work", "max-iterations", "9")
+	j.do(0).WantOutputs(t, "result", "work")
+	assert.Check(t, is.Contains(sitetest.Read(t, filepath.Join(j.Work, "wf", "END.sh")), "injected"), "END.sh in the workspace")
+	s.stops(3, 1, "key", "none")
+	e := s.job(4, "key", "none", "max-iterations", "9", "workspace", "none").do(0)
 	e.WantOutputs(t, "result", "")
-	assert.Check(t, is.Contains(e.Summary, "The work in the workspace was not restored"), "summary: want what was not restored")
-}
-
-// TestForkRunsCannotBeResumed checks that runs of forks warn from the start that they can't be
-// resumed.
-func TestForkRunsCannotBeResumed(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, strings.Replace(threeScripts, "echo start", "late; echo start", 1))
-	j := s.job(1, "deadline", "10h", "trust-checkout", "true").on("pull_request", event(person("ann"), fromFork))
-	e := j.do(problem.ExitCodes[problem.ClassRunFailed])
-	e.WantOutputs(t, "status", "failed", "resumable", "false")
-	e.WantAnnotation(t, "warning", "fork")
-	e.WantAnnotation(t, "error", "fork", "would be suspended")
+	assert.Check(t, is.Contains(e.Summary, "The work in the workspace was not restored"), "summary")
 }
 
 // TestOneWarningNamesAllLosses checks that a single warning, before the first state, names
 // everything that will be lost.
 func TestOneWarningNamesAllLosses(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, lateAgent)
+	s := newForgeScene(t, lateAgent)
 	s.letGo()
 	s.forge.Fail(artifactstest.Fault{Op: "actions/artifacts", Times: 99, Status: 403})
-	e := s.public(1).do(0)
+	e := s.job(1).public().do(0)
 	e.WantAnnotation(t, "warning", "actions: read", "state-key")
 	assert.Check(t, is.Len(e.Annotations("warning"), 1))
 }
@@ -96,17 +80,22 @@ func TestOneWarningNamesAllLosses(t *testing.T) {
 // that no later job resumes the run as if it had its files.
 func TestWithoutGitNoWorkIsStored(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, agentAtWork+"-- wf/ALONE.sh --\necho '<result>alone</result>'\n")
-	path := sitetest.WithoutGit(t)
-	first := s.job(1, "workspace", "git", "max-iterations", "2").set("PATH", path).do(problem.ExitCodes[problem.ClassOverLimit])
-	first.WantAnnotation(t, "warning", "git is not installed", "workspace: none")
-	assert.Check(t, is.Len(first.Annotations("warning"), 1))
-	first.WantOutputs(t, "resumable", "false")
-	assert.Check(t, is.Contains(first.Summary, "git is not installed"), "summary: want what is missing")
-	s.job(2, "resume", "require", "max-iterations", "10").do(problem.ExitCodes[problem.ClassDenied]).WantAnnotation(t, "error", "was not installed")
-	s.job(3, "resume", "require", "max-iterations", "10", "resume-without-transcript", "true").do(0).WantOutputs(t, "workflow-id", first.Outputs["workflow-id"])
-	scripts := s.job(4, "key", "scripts", "workflow", "wf/ALONE.sh", "workspace", "git", "prompts", "false").set("PATH", path)
-	assert.Check(t, is.Len(scripts.end(scripts.start()).Annotations("warning"), 0), "scripts alone: want no warning")
+	path := t.TempDir() // has no git
+	for _, inputs := range [][]string{nil, {"store", "local", "state-dir", t.TempDir()}} {
+		s := newScene(t, agentAtWork+"-- wf/ALONE.sh --\necho '<result>alone</result>'\n")
+		inputs = append(inputs, "workspace", "git", "max-iterations")
+		j := s.job(1, append(inputs, "2")...).set("PATH", path)
+		first := j.do(problem.ExitCodes[problem.ClassOverLimit])
+		first.WantAnnotation(t, "warning", "git is not installed", "workspace: none")
+		assert.Check(t, is.Len(first.Annotations("warning"), 1))
+		first.WantOutputs(t, "resumable", "false")
+		first.WantAnnotation(t, "error", "workspace", "resume-without-transcript: true")
+		assert.Check(t, is.Contains(first.Summary, "git is not installed"), "summary: want what is missing")
+		s.job(2, append(inputs, "9", "resume", "require")...).do(problem.ExitCodes[problem.ClassDenied]).WantAnnotation(t, "error", "stored without its workspace", "was not installed")
+		s.job(3, append(inputs, "9", "resume-without-transcript", "true")...).machine(j).do(0).WantOutputs(t, "workflow-id", first.Outputs["workflow-id"])
+		scripts := s.job(4, append(inputs, "9", "key", "scripts", "workflow", "wf/ALONE.sh", "prompts", "false")...).set("PATH", path)
+		assert.Check(t, is.Len(scripts.end(scripts.start()).Annotations("warning"), 0), "scripts alone: want no warning")
+	}
 }
 
 // TestFailingJobRepeatsLittle checks how often a failing job says the same: workflow commands are
@@ -115,7 +104,7 @@ func TestWithoutGitNoWorkIsStored(t *testing.T) {
 func TestFailingJobRepeatsLittle(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "-- wf/START.md --\n---\ndone_when: 'echo no; false'\nmax_attempts: 2\nbackoff: none\n---\nreply:\n<result>x</result>\nend.\n")
-	e := s.public(1).do(problem.ExitCodes[problem.ClassRunFailed])
+	e := s.job(1).public().do(problem.ExitCodes[problem.ClassRunFailed])
 	for text, want := range map[string][2]int{
 		"::stop-commands::": {2, 0}, "state-key": {3, 1}, "can't be resumed": {2, 1},
 		"not done after 2 attempts: `echo no; false` ended with exit code 1": {2, 1}, "max_ralph_iters_reached": {0, 1},

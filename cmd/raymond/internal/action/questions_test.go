@@ -5,6 +5,7 @@ package action_test
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -29,25 +30,19 @@ echo "$RAYMOND_RESULT" >>"$EFFECTS"; echo '<result>all done</result>'
 // says posts a comment and returns the job that the comment starts.
 func (s *scene) says(run int64, number int, who, body string) *bareJob {
 	s.t.Helper()
-	said := s.forge.Comments.AddComment(sitetest.Comment{Number: number, Author: who, Body: body})
-	return s.heard(run, said)
+	return s.onComment(run, s.forge.Comments.AddComment(sitetest.Comment{Number: number, Author: who, Body: body}))
 }
 
-// heard returns the job that a comment starts.
-func (s *scene) heard(run int64, said sitetest.Comment) *bareJob {
+// onComment returns the job that a comment starts.
+func (s *scene) onComment(run int64, c sitetest.Comment) *bareJob {
 	s.t.Helper()
-	return s.onIssue(run).on("issue_comment", s.payloadOf(said))
-}
-
-// payloadOf returns the payload of a comment event.
-func (s *scene) payloadOf(said sitetest.Comment) string {
 	kind := "User"
-	if strings.HasSuffix(said.Author, "[bot]") {
+	if strings.HasSuffix(c.Author, "[bot]") {
 		kind = "Bot"
 	}
-	return event(
-		fmt.Sprintf(`"sender":{"login":%q,"type":%q}`, said.Author, kind), `"action":"created"`, fmt.Sprintf(`"issue":{"number":%d}`, said.Number),
-		fmt.Sprintf(`"comment":{"id":%d,"body":%q,"user":{"login":%q,"type":%q}}`, said.ID, said.Body, said.Author, kind))
+	return s.onIssue(run).on("issue_comment", event(
+		fmt.Sprintf(`"sender":{"login":%q,"type":%q}`, c.Author, kind), `"action":"created"`, fmt.Sprintf(`"issue":{"number":%d}`, c.Number),
+		fmt.Sprintf(`"comment":{"id":%d,"body":%q,"user":{"login":%q,"type":%q}}`, c.ID, c.Body, c.Author, kind)))
 }
 
 // question returns the only question that the job's account has posted on an issue.
@@ -66,19 +61,27 @@ func (s *scene) question(number int) sitetest.Comment {
 }
 
 // TestAnswerContinuesTheRun checks that a question is posted as a comment, that an answer to it
-// continues the run, once, and that the comment then names the person who answered.
+// continues the run, once, and that the comment then names the person who answered. Bots and people
+// who may not start the run may not answer and get no comment, and their comments don't keep others
+// from answering.
 func TestAnswerContinuesTheRun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, asksOnce)
 	first := s.onIssue(1).do(0)
 	first.WantOutputs(t, "status", "suspended", "resumable", "true")
 	assert.Check(t, is.Contains(s.question(7).Body, "Shall I go on?"), "question")
-	second := s.says(2, 7, "ann", "/raymond YES").do(0)
+	s.says(2, 7, "eve", "/raymond no").do(problem.ExitCodes[problem.ClassDenied]).WantOutputs(t, "error-class", "denied")
+	s.says(3, 7, "renovate[bot]", "/raymond no").with("on-denied", "skip").do(0).WantOutputs(t, "status", "skipped")
+	other := s.says(4, 7, "eve", "/raymond no") // the sender of the event may start the run, but the author of the comment may not answer
+	other.Payload = strings.Replace(other.Payload, `"sender":{"login":"eve"`, `"sender":{"login":"ann"`, 1)
+	other.do(0).WantOutputs(t, "status", "suspended")
+	s.wantDone("start")
+	assert.Check(t, is.Len(s.forge.Comments.By(7, sitetest.JobsAccount), 1), "comments")
+	second := s.says(5, 7, "ann", "/raymond YES").do(0)
 	second.WantOutputs(t, "status", "completed", "result", "all done", "workflow-id", first.Outputs["workflow-id"])
 	s.wantDone("start yes")
 	assert.Check(t, is.Contains(s.question(7).Body, "`ann` has answered `yes`."), "question")
-	third := s.says(3, 7, "ann", "/raymond no").do(0)
-	third.WantOutputs(t, "status", "skipped", "workflow-id", "")
+	s.says(6, 7, "ann", "/raymond no").do(0).WantOutputs(t, "status", "skipped", "workflow-id", "")
 	s.wantDone("start yes")
 }
 
@@ -86,15 +89,15 @@ func TestAnswerContinuesTheRun(t *testing.T) {
 // answer has completed the run: the re-run returns the outputs of the completed run.
 func TestAnswerIsTakenOnce(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, strings.Replace(asksOnce, "echo '<result>all done</result>'", `echo '<ask next="LAST">And now?</ask>'`, 1)+
+	s := newForgeScene(t, strings.Replace(asksOnce, "echo '<result>all done</result>'", `echo '<ask next="LAST">And now?</ask>'`, 1)+
 		"-- wf/LAST.sh --\n"+`echo "$RAYMOND_RESULT" >>"$EFFECTS"; echo '<result>all done</result>'`+"\n")
 	s.onIssue(1).do(0)
 	said := s.forge.Comments.AddComment(sitetest.Comment{Number: 7, Author: "ann", Body: "/raymond yes"})
-	second := s.heard(2, said).do(0)
+	second := s.onComment(2, said).do(0)
 	second.WantOutputs(t, "status", "suspended")
 	last := s.forge.Comments.AddComment(sitetest.Comment{Number: 7, Author: "ann", Body: "/raymond end", At: time.Now().Add(time.Second)}) // in a later second than the first answer
-	s.heard(3, last).do(0).WantOutputs(t, "status", "completed")
-	e := s.heard(2, said).set("GITHUB_RUN_ATTEMPT", "2", "GITHUB_TRIGGERING_ACTOR", "ann").do(0)
+	s.onComment(3, last).do(0).WantOutputs(t, "status", "completed")
+	e := s.onComment(2, said).set("GITHUB_RUN_ATTEMPT", "2", "GITHUB_TRIGGERING_ACTOR", "ann").do(0)
 	e.WantOutputs(t, "status", "completed", "result", "all done", "workflow-id", second.Outputs["workflow-id"])
 	s.wantDone("start yes end")
 }
@@ -103,7 +106,7 @@ func TestAnswerIsTakenOnce(t *testing.T) {
 // with the prefix cause requests.
 func TestOtherCommentsStartNothing(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, asksOnce)
+	s := newForgeScene(t, asksOnce)
 	before := len(s.forge.AllRequests())
 	for run, body := range []string{"looks good", "> /raymond yes"} {
 		s.says(int64(run+1), 7, "eve", body).do(0).WantOutputs(t, "status", "skipped", "waiting", "[]", "next-jobs", "[]")
@@ -115,25 +118,6 @@ func TestOtherCommentsStartNothing(t *testing.T) {
 	s.wantDone("")
 	assert.Check(t, is.Len(s.forge.All(), 0), "stored")
 	assert.Check(t, is.Len(s.forge.Comments.By(7, sitetest.JobsAccount), 0), "comments")
-}
-
-// TestWhoMayAnswer checks that bots and people who may not start the run may not answer and get no
-// comment, and that their comments don't keep others from answering.
-func TestWhoMayAnswer(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, asksOnce)
-	s.onIssue(1).do(0)
-	s.says(2, 7, "eve", "/raymond yes").do(problem.ExitCodes[problem.ClassDenied]).WantOutputs(t, "error-class", "denied")
-	s.says(3, 7, "renovate[bot]", "/raymond yes").with("on-denied", "skip").do(0).WantOutputs(t, "status", "skipped")
-	// The sender of this event may start the run, but the author of the comment may not answer.
-	said := s.forge.Comments.AddComment(sitetest.Comment{Number: 7, Author: "eve", Body: "/raymond yes"})
-	e := s.heard(4, said)
-	e.Payload = strings.Replace(e.Payload, `"sender":{"login":"eve"`, `"sender":{"login":"ann"`, 1)
-	e.do(0).WantOutputs(t, "status", "suspended")
-	s.wantDone("start")
-	assert.Check(t, is.Len(s.forge.Comments.By(7, sitetest.JobsAccount), 1), "comments")
-	s.says(5, 7, "ann", "/raymond no").do(0).WantOutputs(t, "status", "completed")
-	s.wantDone("start no")
 }
 
 // TestQuestionMarkerLeadsToItsRun checks that a question can be posted on another issue, and that
@@ -178,7 +162,7 @@ func TestLaterStepFindsAnswers(t *testing.T) {
 func TestAnswerToABrokenRun(t *testing.T) {
 	t.Parallel()
 	for says, class := range map[string]problem.Class{"can't be used": problem.ClassBadState, "expired or was deleted": problem.ClassUsage} {
-		s := newScene(t, asksOnce)
+		s := newForgeScene(t, asksOnce)
 		s.onIssue(1).do(0)
 		if class == problem.ClassUsage {
 			later := sitetest.NewForge(t) // has the comments, but no artifacts
@@ -215,12 +199,11 @@ echo "$RAYMOND_RESULT" >>"$EFFECTS"; echo '<result>all done</result>'
 // that drives the run takes the answer.
 func TestAnswerWhileTheRunIsDriven(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, asksBeside)
-	first, second := s.onIssue(1), s.onIssue(2)
+	s := newForgeScene(t, asksBeside)
+	first := s.onIssue(1)
 	c := first.start()
 	c.Until("the question", func() bool { return len(s.forge.Comments.By(7, sitetest.JobsAccount)) == 1 })
-	said := s.forge.Comments.AddComment(sitetest.Comment{Number: 7, Author: "ann", Body: "/raymond this"})
-	second.on("issue_comment", s.payloadOf(said))
+	second := s.says(2, 7, "ann", "/raymond this")
 	e := second.do(0)
 	e.WantOutputs(t, "status", "skipped")
 	assert.Check(t, is.Contains(e.Stdout, "will read this comment"), "the step of the answer")
@@ -233,16 +216,15 @@ func TestAnswerWhileTheRunIsDriven(t *testing.T) {
 // it is clear which job takes the answer, and that exactly one job does.
 func TestAnswerWhileAllAgentsWait(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, asksOnce)
-	first, second := s.onIssue(1), s.onIssue(2)
+	s := newForgeScene(t, asksOnce)
+	first := s.onIssue(1)
 	var isUp atomic.Bool
 	refuse := sitetest.RefuseRequests(`^GET issues/comments/`, 503, "down") // the question exists but can't be read
 	s.forge.Comments.Fault = func(w http.ResponseWriter, asked string) bool { return !isUp.Load() && refuse(w, asked) }
 	c := first.start()
 	c.Until("the question", func() bool { return len(s.forge.Comments.By(7, sitetest.JobsAccount)) == 1 })
 	c.Until("the first look", func() bool { return slices.Contains(s.forge.Comments.Requests(), "GET issues/comments/101") })
-	said := s.forge.Comments.AddComment(sitetest.Comment{Number: 7, Author: "ann", Body: "/raymond yes"})
-	second.on("issue_comment", s.payloadOf(said))
+	second := s.says(2, 7, "ann", "/raymond yes")
 	d := second.start()
 	looks := func() (n int) {
 		for _, q := range s.forge.AllRequests() {
@@ -257,4 +239,150 @@ func TestAnswerWhileAllAgentsWait(t *testing.T) {
 	first.end(c).WantOutputs(t, "status", "completed")
 	assert.Check(t, is.Contains(second.end(d).Stdout, "nothing is started"), "the step of the answer")
 	s.wantDone("start yes")
+}
+
+// asksOnThePull is a workflow whose job publish asks a question on pull request 34, and runs again
+// after the answer.
+const asksOnThePull = `-- wf/START.sh --
+echo start >>"$EFFECTS"; echo '<goto>PUBLISH</goto>'
+-- wf/PUBLISH.sh --
+# raymond: job=publish ask=where,from,untrusted
+echo published >>"$EFFECTS"; echo '<ask next="FOLLOW" where="34" from="author" untrusted="true">What should be different?</ask>'
+-- wf/FOLLOW.sh --
+echo "$RAYMOND_RESULT" >>"$EFFECTS"; echo '<goto>AGAIN</goto>'
+-- wf/AGAIN.sh --
+# raymond: job=publish
+echo again >>"$EFFECTS"; echo '<result>done</result>'
+`
+
+// ofKey returns a job of the workflow file whose key contains the number of its event.
+func (s *scene) ofKey(run int64, number int, name string, inputs ...string) *bareJob {
+	s.t.Helper()
+	inputs = append([]string{"key", fmt.Sprintf("k.issue-%d", number)}, inputs...)
+	if name == "publish" {
+		inputs = append(inputs, "job", name, "resume", "require", "prompts", "false")
+	}
+	return s.other(run, name, "job", "", "prompts", "", "resume", "").with(inputs...).
+		on("issues", event(person("ann"), `"action":"labeled"`, fmt.Sprintf(`"issue":{"number":%d}`, number)))
+}
+
+// TestAnswerOnPullRequestContinuesEachJob checks that a run with the key of issue 12 continues from
+// its pull request 34, in each of its jobs, although their own keys contain 34. A third job that
+// the comment starts begins nothing. A stranger may answer, because the question allows it.
+func TestAnswerOnPullRequestContinuesEachJob(t *testing.T) {
+	t.Parallel()
+	s := newGitScene(t, asksOnThePull)
+	s.forge.Comments.Authors[34] = "eve"
+	first := s.ofKey(1, 12, "work").do(0)
+	s.ofKey(1, 12, "publish").do(0).WantOutputs(t, "status", "suspended", "next-jobs", "[]")
+	s.wantDone("start published")
+	said := s.forge.Comments.AddComment(sitetest.Comment{Number: 34, Author: "eve", Body: "/raymond blue"})
+	after := func(j *bareJob) *bareJob {
+		return j.on("issue_comment", event(person("eve"), `"action":"created"`, `"issue":{"number":34,"pull_request":{}}`,
+			fmt.Sprintf(`"comment":{"id":%d,"body":%q,"user":{"login":"eve","type":"User"}}`, said.ID, said.Body)))
+	}
+	s.forge.Heads[34] = 4711
+	triage := after(s.ofKey(2, 34, "triage")).do(0)
+	triage.WantOutputs(t, append(nobodyWaits, "status", "skipped", "workflow-id", "")...)
+	assert.Check(t, is.Contains(triage.Stdout, "nothing is started: the run with the key k.issue-12 is continued by job work"), "the other job: got %v, want a line that says whose run it is", triage)
+	work := after(s.ofKey(2, 34, "work")).do(0)
+	work.WantOutputs(t, "status", "suspended", "next-jobs", `["publish"]`, "workflow-id", first.Outputs["workflow-id"])
+	s.wantDone("start published blue")
+	after(s.ofKey(3, 34, "publish")).do(0).WantOutputs(t, "status", "skipped") // the run was handed over in another workflow run
+	s.wantDone("start published blue")
+	after(s.ofKey(2, 34, "publish")).do(0).WantOutputs(t, append(nobodyWaits, "status", "completed", "workflow-id", first.Outputs["workflow-id"])...)
+	s.wantDone("start published blue again")
+	assert.Check(t, s.newest("k.issue-12").Manifest.Untrusted, "the checkout counts as trusted, though a stranger was asked")
+	after(s.ofKey(4, 34, "work")).do(0).WantOutputs(t, "status", "skipped")
+	s.forge.Comments.AddComment(sitetest.Comment{Number: 12, Author: "eve", Body: "/raymond red"})
+	s.ofKey(5, 12, "work").on("issue_comment", event(person("eve"), `"action":"created"`, `"issue":{"number":12}`,
+		`"comment":{"id":999,"body":"/raymond red","user":{"login":"eve","type":"User"}}`)).do(0).WantOutputs(t, "status", "skipped")
+}
+
+// followed is a workflow whose completed runs are continued by comments. Its work is not committed.
+const followed = `-- wf/START.md --
+---
+on_comment: FOLLOW_UP.md
+---
+log: start
+reply:
+<goto>EDIT.sh</goto>
+end.
+-- wf/EDIT.sh --
+echo work >>work.txt; echo '<goto>END.md</goto>'
+-- wf/END.md --
+log: end
+reply:
+<result>all done</result>
+end.
+-- wf/FOLLOW_UP.md --
+log: asked {{result}}
+reply:
+<goto>LOOK.sh</goto>
+end.
+-- wf/LOOK.sh --
+echo more >>work.txt; echo "work: $(cat work.txt)" >>"$EFFECTS"; echo '<result>followed</result>'
+`
+
+// TestCommentContinuesACompletedRun checks that a comment continues a completed run in a branch of
+// main's last conversation, with the work that the run left, more than once.
+func TestCommentContinuesACompletedRun(t *testing.T) {
+	t.Parallel()
+	s := newGitScene(t, followed)
+	first := s.onIssue(1).do(0)
+	first.WantOutputs(t, "status", "completed")
+	last := s.newest("agent-build.issue-7")
+	if l := last.Run.Last; l == nil || l.Session == nil || len(last.Manifest.Transcripts) != 1 || last.Manifest.Transcripts[0].Session != l.Session.ID {
+		t.Fatalf("last of the completed run: got %+v and the transcripts %+v, want where it ended, and that conversation", l, last.Manifest.Transcripts)
+	}
+	branched := last.Run.Last.Session.ID
+	for run, want := range []string{"work more", "work more more"} {
+		e := s.says(int64(2+run), 7, "ann", "/raymond more").do(0)
+		e.WantOutputs(t, "status", "completed", "result", "followed")
+		assert.Check(t, e.Outputs["workflow-id"] != first.Outputs["workflow-id"], "workflow id: got the first run's, want a new one")
+		_, asked, _ := strings.Cut(s.done(), `all done`) // drops the output of the first run
+		assert.Check(t, strings.Contains(asked, "asked Between the fences") && strings.HasSuffix(asked, "work: "+want), "follow-up %d: got %q, want the comment after what was said, and then the work %q", run+1, s.done(), want)
+		data, err := os.ReadFile(e.Outputs["events-file"])
+		assert.Check(t, err, "events")
+		assert.Check(t, is.Contains(string(data), `"session":"branch"`), "events")
+		if l := s.newest("agent-build.issue-7").Run.Last; l == nil || l.Session == nil || l.Session.ID == branched {
+			t.Errorf("last of follow-up %d: got %+v, want a conversation of its own", run+1, l)
+		} else {
+			branched = l.Session.ID
+		}
+	}
+	assert.Check(t, is.Equal(strings.Count(s.done(), `"state":"START.md"`), 1), "runs from the first state on")
+}
+
+// TestCommentsThatContinueNothing checks comments that continue no completed run: by a sender who
+// may not start it, for another key, with resume: require, while no run is completed, and in a
+// workflow without on_comment.
+func TestCommentsThatContinueNothing(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, followed)
+	s.says(1, 7, "ann", "/raymond before there is any").do(0).WantOutputs(t, "status", "skipped")
+	s.onIssue(2, "max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
+	s.says(3, 7, "ann", "/raymond while it can be resumed").do(0).WantOutputs(t, "status", "skipped")
+	s.onIssue(4).do(0).WantOutputs(t, "status", "completed")
+	done, stored := s.done(), s.newest("agent-build.issue-7").Digest
+	s.says(5, 7, "eve", "/raymond as a stranger").do(problem.ExitCodes[problem.ClassDenied])
+	s.says(8, 7, "ann", "/raymond of another key").with("key", "other").do(0).WantOutputs(t, "status", "skipped")
+	s.says(9, 7, "ann", "/raymond to a step that only resumes").with("resume", "require").do(0).WantOutputs(t, "status", "skipped")
+	assert.Check(t, is.Equal(s.done(), done), "after comments that continue nothing")
+	assert.Check(t, is.Equal(s.newest("agent-build.issue-7").Digest, stored), "after comments that continue nothing")
+	plain := newScene(t, strings.Replace(followed, "on_comment: FOLLOW_UP.md", "model: m", 1))
+	plain.onIssue(1).do(0)
+	assert.Check(t, is.Nil(plain.newest("agent-build.issue-7").Run.Last), "without on_comment") // although the conversation is stored for reruns
+}
+
+// TestFollowUpNeedsTheConversation checks that a follow-up is refused if the checkpoint lacks the
+// conversation, unless resume-without-transcript is set.
+func TestFollowUpNeedsTheConversation(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, followed)
+	s.onIssue(1).public().do(0).WantOutputs(t, "status", "completed")
+	e := s.says(2, 7, "ann", "/raymond more").public().do(problem.ExitCodes[problem.ClassDenied])
+	e.WantAnnotation(t, "error", "transcripts", "resume-without-transcript")
+	assert.Check(t, !strings.Contains(s.done(), "asked"), "states that ran: got %q, want no follow-up", s.done())
+	s.says(3, 7, "ann", "/raymond more").public().with("resume-without-transcript", "true").do(0).WantOutputs(t, "result", "followed")
 }

@@ -41,7 +41,7 @@ func (s *scene) report() (a artifactstest.Artifact, file, html string) {
 // conversations and without secrets, and that summary and comment link to it.
 func TestReportIsStored(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, "-- wf/START.md --\nreply:\n<goto>END.md</goto> they say a-secret-of-many-letters\nend.\n-- wf/END.md --\nreply:\n<result>all done</result>\nend.\n")
+	s := newForgeScene(t, "-- wf/START.md --\nreply:\n<goto>END.md</goto> they say a-secret-of-many-letters\nend.\n-- wf/END.md --\nreply:\n<result>all done</result>\nend.\n")
 	j := s.job(1, "comment", "sticky").set("MY_TOKEN", "a-secret-of-many-letters").with("env", "EFFECTS SIDE_EFFECTS MY_TOKEN")
 	j.on("issues", "{"+inPrivate+`,"action":"opened","sender":{"login":"ann","type":"User"},"issue":{"number":7,"user":{"login":"ann"}}}`)
 	e := j.do(0)
@@ -64,7 +64,7 @@ func TestReportIsStored(t *testing.T) {
 // earlier step.
 func TestLaterStepReplacesTheReport(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, threePrompts)
+	s := newForgeScene(t, threePrompts)
 	first := s.job(1, "key", "k", "max-iterations", "1", "workflow", s.repo+"/wf")
 	first.do(problem.ExitCodes[problem.ClassOverLimit])
 	_, _, before := s.report()
@@ -93,7 +93,7 @@ func TestWhichRunsHaveAReport(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newScene(t, c.archive)
+			s := newForgeScene(t, c.archive)
 			j := s.job(1, c.inputs...)
 			j.Payload = "{" + c.payload + "}"
 			e := j.do(0)
@@ -108,7 +108,7 @@ func TestWhichRunsHaveAReport(t *testing.T) {
 // cancelled.
 func TestPostStoresTheReport(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, "-- wf/START.md --\nreply:\n<goto>HOLD.sh</goto> they said this\nend.\n-- wf/HOLD.sh --\necho held >>\"$EFFECTS\"; while :; do sleep 0.1; done\n")
+	s := newForgeScene(t, "-- wf/START.md --\nreply:\n<goto>HOLD.sh</goto> they said this\nend.\n-- wf/HOLD.sh --\necho held >>\"$EFFECTS\"; while :; do sleep 0.1; done\n")
 	j := s.job(1)
 	c := j.start()
 	c.Until("the state that holds", func() bool { return s.done() == "held" })
@@ -125,7 +125,7 @@ func TestPostStoresTheReport(t *testing.T) {
 // step.
 func TestFailedReportDoesNotFailTheStep(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, threePrompts)
+	s := newForgeScene(t, threePrompts)
 	s.forge.Put(artifactstest.Artifact{Run: 1, Name: "raymond-agent-build.ref-main-report-1-build"})
 	s.forge.Fail(artifactstest.Fault{Op: "DeleteArtifact", Times: 2, Status: 403})
 	e := s.job(1).do(0) // the claim can't be deleted either

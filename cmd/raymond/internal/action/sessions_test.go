@@ -3,6 +3,7 @@
 package action_test
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,7 +12,6 @@ import (
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
-	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -21,7 +21,7 @@ import (
 func (j *bareJob) conversations() []string {
 	j.T.Helper()
 	var all []string
-	for _, folder := range []string{filepath.Join(j.Env["HOME"], ".claude"), filepath.Join(j.Temp, "raymond", "*", "clis", "claude"), filepath.Join(j.Inputs["state-dir"], "*", "*", "*", "clis", "claude")} {
+	for _, folder := range []string{filepath.Join(j.Env["HOME"], ".claude"), filepath.Join(j.Temp, "raymond", "*", "*", "clis", "claude"), filepath.Join(j.Inputs["state-dir"], "*", "*", "*", "clis", "claude")} {
 		found, err := filepath.Glob(filepath.Join(folder, "projects", "*", "*.jsonl"))
 		assert.NilError(j.T, err)
 		all = append(all, found...)
@@ -33,7 +33,7 @@ func (j *bareJob) conversations() []string {
 func (j *bareJob) machine(other *bareJob) *bareJob { return j.set("HOME", other.Env["HOME"]) }
 
 // post runs the post phase of a step, which must succeed.
-func (j *bareJob) post() ended {
+func (j *bareJob) post() stepEnd {
 	j.T.Helper()
 	e := j.end(j.command("action-post"))
 	assert.Check(j.T, is.Equal(e.Code, 0), "post part: got %v, want success", e)
@@ -69,32 +69,20 @@ func TestPostRemovesConversations(t *testing.T) {
 	assert.Check(t, is.DeepEqual(second.conversations(), []string{theirs}), "after the post part of the run that went on: want %s", theirs)
 }
 
-// TestUnstoredConversationsStay checks that conversations stay if no other copy exists.
-func TestUnstoredConversationsStay(t *testing.T) {
+// TestUnstoredRunStays checks that a step fails if the end of the run can't be stored, and that its
+// state and conversations, of which no other copy exists, stay on the machine.
+func TestUnstoredRunStays(t *testing.T) {
 	t.Parallel()
-	stop := problem.ExitCodes[problem.ClassOverLimit]
-	for name, c := range map[string]struct {
-		before func(s *scene, j *bareJob)
-		code   int
-	}{
-		"store: local": {func(s *scene, j *bareJob) { j.with("store", "local", "state-dir", s.t.TempDir()) }, stop},
-		"the last save failed": {func(s *scene, _ *bareJob) {
-			s.forge.Fail(artifactstest.Fault{Op: "CreateArtifact", Times: 999, Status: 403})
-		}, problem.ExitCodes[problem.ClassStore]},
-	} {
-		s := newScene(t, agentAtWork)
-		j := s.job(1, "max-iterations", "1")
-		c.before(s, j)
-		e := j.do(c.code)
-		if c.code != stop {
-			e.WantOutputs(t, "error-class", "store", "resumable", "false", "state-artifact", "")
-			e.WantAnnotation(t, "error", "last checkpoint", "state stays")
-		}
-		before := j.conversations()
-		assert.Equal(t, len(before), 1, "%s: conversations: got %v, want one", name, before)
-		j.end(j.command("action-post"))
-		assert.Check(t, is.DeepEqual(j.conversations(), before), "%s: conversations after the post part", name)
-	}
+	s := newScene(t, agentAtWork)
+	s.memory.Fail(errors.New("unavailable"))
+	j := s.job(1, "max-iterations", "1")
+	e := j.do(problem.ExitCodes[problem.ClassStore])
+	e.WantOutputs(t, "error-class", "store", "resumable", "false", "state-artifact", "")
+	e.WantAnnotation(t, "error", "last checkpoint", "state stays")
+	before := j.conversations()
+	assert.Assert(t, is.Len(before, 1), "conversations")
+	j.end(j.command("action-post"))
+	assert.Check(t, is.DeepEqual(j.conversations(), before), "conversations after the post phase")
 }
 
 // TestCagedConversationsAreRestored checks that conversations of caged agents are in a directory of

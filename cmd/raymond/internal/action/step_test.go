@@ -51,7 +51,7 @@ echo held >>"$EFFECTS"; while :; do sleep 0.1; done
 // and sealed with its state-key, in the order in which the runner starts them.
 func TestUsesInACompositeActionAreSeparate(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, heldFlow)
+	s := newForgeScene(t, heldFlow)
 	secrets := map[string]string{"one": sitetest.NewStateKey(t), "two": sitetest.NewStateKey(t)}
 	outer := s.job(1, "workflow", filepath.Join(s.repo, "wf"))
 	uses := map[string]*bareJob{}

@@ -13,46 +13,46 @@ import (
 )
 
 // runTool runs the command for a mode that starts no agent.
-func runTool(s *step, from source) error {
-	args := []string{s.in.Mode, inWorkspace(s.dirs, from.path)}
-	switch s.in.Mode {
+func runTool(j *Job, s *scratch, from source) error {
+	args := []string{j.in.Mode, inWorkspace(s.dirs, from.path)}
+	switch j.in.Mode {
 	case job.ModeLint:
 		args = append(args, "--format=github")
-		for key := range s.options.Meta {
+		for key := range j.options.Meta {
 			args = append(args, "--meta="+key)
 		}
-		if backend := s.options.ForNewRun().Backend; backend != "" {
+		if backend := j.options.ForNewRun().Backend; backend != "" {
 			args = append(args, "--agent="+backend)
 		}
-		for _, arg := range job.Arguments(s.env.Getenv) {
+		for _, arg := range job.Arguments(j.env.Getenv) {
 			if name, file, _ := cutFlag(arg); name == "prices" {
-				args = append(args, "--prices="+within(s.dirs.top, file))
+				args = append(args, "--prices="+within(s.top, file))
 			}
 		}
 	case job.ModeSimulate:
-		replies, err := s.dirs.named("replies", s.dirs.work, s.in.Replies)
+		replies, err := s.named("replies", s.work, j.in.Replies)
 		if err != nil {
 			return err
 		}
-		if isOfAgents(s.dirs, from.path, s.in.Replies) {
-			return lateProblem()
+		if s.isTainted(from.path, j.in.Replies) {
+			return taintProblem()
 		}
-		if err := taint(s.dirs, nil); err != nil {
+		if err := s.taint(nil); err != nil {
 			return problem.OfMachine("RUNNER_TEMP", err)
 		}
 		args = append(args, "--replies="+inWorkspace(s.dirs, replies))
-		args = append(args, simulated(s.env.Getenv, s.in.Input)...)
+		args = append(args, simulated(j.env.Getenv, j.in.Input)...)
 	}
 	var out bytes.Buffer
 	// A simulation runs scripts without a cage, so they get only the variables that agents may see.
-	env := job.ScriptEnviron(inherited(s.env, s.in), s.in.Env)
+	env := job.ScriptEnviron(inheritedEnviron(j.env, j.in), j.in.Env)
 	tool := Tool{Args: args, Environ: env, Stdout: &out, Stderr: &out}
-	if s.in.Mode == job.ModeLint {
+	if j.in.Mode == job.ModeLint {
 		s.log.out.Close() // the annotations of lint are workflow commands
-		tool.Stdout = s.env.Stdout
+		tool.Stdout = j.env.Stdout
 	}
-	code := s.env.Run(tool)
-	showOutput(s.in, s.files, s.log, out.String())
+	code := j.env.Run(tool)
+	showOutput(j.in, s.files, s.log, out.String())
 	for class, c := range problem.ExitCodes {
 		if c == code { // the tool has reported the problem itself
 			return &problem.Problem{Class: class, Code: code, IsReported: true}
@@ -63,9 +63,9 @@ func runTool(s *step, from source) error {
 
 // inWorkspace returns a path for annotations: relative to the workspace, if this leads to the same
 // file.
-func inWorkspace(dirs folders, path string) string {
-	rel, err := filepath.Rel(dirs.top, path)
-	if err != nil || dirs.work != filepath.Clean(dirs.top) || !filepath.IsLocal(rel) {
+func inWorkspace(d dirs, path string) string {
+	rel, err := filepath.Rel(d.top, path)
+	if err != nil || d.work != filepath.Clean(d.top) || !filepath.IsLocal(rel) {
 		return path
 	}
 	return rel
@@ -96,6 +96,6 @@ func showOutput(in job.Settings, files *job.Files, log *jobLog, out string) {
 	log.print(out)
 	language := map[string]string{job.ModeDiagram: "mermaid"}[in.Mode]
 	if err := files.WriteSummary(text.Fence(out, language)); err != nil {
-		log.warn("step summary: " + err.Error())
+		log.Warn("step summary: " + err.Error())
 	}
 }

@@ -50,10 +50,10 @@ func TestTracesOfJobs(t *testing.T) {
 			}
 		}
 	}))
-	told := func(next string) string {
+	script := func(next string) string {
 		return `echo "$TRACEPARENT ${OTEL_EXPORTER_OTLP_ENDPOINT-none}" >>"$EFFECTS"; echo '` + next + "'\n"
 	}
-	s := newScene(t, "-- wf/START.sh --\n"+told("<goto>END.sh</goto>")+"-- wf/END.sh --\n"+told("<result>done</result>"))
+	s := newScene(t, "-- wf/START.sh --\n"+script("<goto>END.sh</goto>")+"-- wf/END.sh --\n"+script("<result>done</result>"))
 	drive := func(run int64, limit string, code int) {
 		e := s.job(run, "key", "k", "max-iterations", limit).set("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL, "OTEL_EXPORTER_OTLP_HEADERS", "x-key="+key).do(code)
 		if log := strings.Join(e.Lines, "\n") + e.Stderr; strings.Contains(log, "traces:") || strings.Contains(log, key) {

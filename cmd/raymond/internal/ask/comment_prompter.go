@@ -129,29 +129,16 @@ func (p *CommentPrompter) UpdateQuestions(run *state.Run) {
 	}
 	open := openQuestions(run)
 	for i, q := range open {
-		open[i] = p.track(q, now)
-	}
-	for _, q := range p.open {
-		if isOver := q.answer != nil || !q.until.IsZero() && !now.Before(q.until); !slices.Contains(open, q) && q.Comment != 0 && isOver {
-			p.closed = append(p.closed, q)
-			p.polls.again()
+		if at := slices.IndexFunc(p.open, func(known *question) bool { return known.Token == q.Token }); at >= 0 {
+			p.open[at].isSaved = q.isSaved
+			open[i] = p.open[at]
+			continue
 		}
-	}
-	p.open = open
-	p.rouse()
-}
-
-// track returns the open question that has the same token as q. If that question is new, it sets up q as a
-// new question and returns it. It warns if the question may stay open longer than the run is stored.
-func (p *CommentPrompter) track(q *question, now time.Time) *question {
-	if i := slices.IndexFunc(p.open, func(known *question) bool { return known.Token == q.Token }); i >= 0 {
-		p.open[i].isSaved = q.isSaved
-		return p.open[i]
-	}
-	q.seq, q.isOld, q.toPrompt = p.seq, p.old[q.Token], p.o.IsPrompt(q.next)
-	if q.isOld {
-		p.polls.want(now)
-	} else {
+		q.seq, q.isOld, q.toPrompt = p.seq, p.old[q.Token], p.o.IsPrompt(q.next)
+		if q.isOld {
+			p.polls.want(now)
+			continue
+		}
 		p.unstored = 0
 		p.polls.again()
 		const day, usual = 24 * time.Hour, 14 * 24 * time.Hour
@@ -164,7 +151,14 @@ func (p *CommentPrompter) track(q *question, now time.Time) *question {
 				"increase retention-days to store it longer", q.Number, p.o.Retention/day))
 		}
 	}
-	return q
+	for _, q := range p.open {
+		if isOver := q.answer != nil || !q.until.IsZero() && !now.Before(q.until); !slices.Contains(open, q) && q.Comment != 0 && isOver {
+			p.closed = append(p.closed, q)
+			p.polls.again()
+		}
+	}
+	p.open = open
+	p.rouse()
 }
 
 // HasOpenQuestions reports whether the prompter has open questions.

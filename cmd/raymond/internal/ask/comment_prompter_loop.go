@@ -45,20 +45,6 @@ func (l *pollState) again() { l.failed, l.next = 0, time.Time{} }
 // isGivenUp reports whether maxFailed polls in a row have failed.
 func (l *pollState) isGivenUp() bool { return l.failed >= maxFailed }
 
-// end records the end of a poll, and whether it has read answers. After an error it delays the next
-// poll.
-func (l *pollState) end(now time.Time, hasRead bool, err error) {
-	if hasRead || err != nil {
-		l.ended = now
-	}
-	if err == nil {
-		l.failed = 0
-		return
-	}
-	l.next = now.Add(firstPause << l.failed)
-	l.failed++
-}
-
 // run polls whenever there is something to do. It returns when Finish was called and everything is
 // done, or when the context ends.
 func (p *CommentPrompter) run() {
@@ -75,10 +61,13 @@ func (p *CommentPrompter) run() {
 		if isSettled || hasRead {
 			p.send(runner.QuestionUpdate{})
 		}
-		at, isEnding := p.due()
+		p.mu.Lock()
+		hasWork := (len(p.closed) > 0 || len(p.unposted()) > 0 || p.needsRead()) && !p.polls.isGivenUp()
+		next, isEnding := p.polls.next, p.isEnding
+		p.mu.Unlock()
 		var due <-chan time.Time
-		if !at.IsZero() {
-			due = time.After(time.Until(at))
+		if hasWork {
+			due = time.After(time.Until(next))
 		} else if isEnding {
 			return
 		}
@@ -89,20 +78,6 @@ func (p *CommentPrompter) run() {
 		case <-p.ctx.Done():
 		}
 	}
-}
-
-// due returns the time of the next poll, and whether Finish was called. The time is zero if there is
-// nothing to do.
-func (p *CommentPrompter) due() (at time.Time, isEnding bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if (len(p.closed) > 0 || len(p.unposted()) > 0 || p.needsRead()) && !p.polls.isGivenUp() {
-		at = p.polls.next
-		if now := time.Now(); at.Before(now) {
-			at = now
-		}
-	}
-	return at, p.isEnding
 }
 
 // unanswered returns the open questions to which no answer is known.
@@ -134,14 +109,29 @@ func (p *CommentPrompter) poll() {
 		errs = append(errs, p.post(q))
 	}
 	for _, q := range closed {
-		errs = append(errs, p.edit(q))
+		err := temporary(p.o.API.EditComment(p.ctx, q.Comment, p.o.questionBody(q, p.o.answeredText(q))))
+		if err == nil { // otherwise the next poll tries again
+			p.mu.Lock()
+			p.closed = slices.DeleteFunc(slices.Clone(p.closed), func(other *question) bool { return other == q })
+			p.mu.Unlock()
+		}
+		errs = append(errs, err)
 	}
 	if len(open) > 0 {
 		errs = append(errs, p.read(open, asked, began))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.polls.end(time.Now(), len(open) > 0, errors.Join(errs...))
+	now, hasFailed := time.Now(), errors.Join(errs...) != nil
+	if len(open) > 0 || hasFailed {
+		p.polls.ended = now
+	}
+	if !hasFailed {
+		p.polls.failed = 0
+		return
+	}
+	p.polls.next = now.Add(firstPause << p.polls.failed)
+	p.polls.failed++
 }
 
 // post posts a question and sends the id of its comment to the owner. If the forge rejects the question,
@@ -163,18 +153,6 @@ func (p *CommentPrompter) post(q *question) error {
 		p.commenter.warnOnce(fmt.Sprintf("could not post question %d: %s", q.Number, explain(err)))
 	}
 	return temporary(err)
-}
-
-// edit adds the answer to the comment of a question. It returns an error only if another attempt may
-// succeed.
-func (p *CommentPrompter) edit(q *question) error {
-	err := temporary(p.o.API.EditComment(p.ctx, q.Comment, p.o.questionBody(q, p.o.answeredText(q))))
-	if err == nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.closed = slices.DeleteFunc(slices.Clone(p.closed), func(other *question) bool { return other == q })
-	}
-	return err
 }
 
 // read reads the answers to open questions and sends them to the owner. asked lists all questions of

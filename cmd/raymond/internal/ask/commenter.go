@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
@@ -51,10 +50,16 @@ func (c *commenter) post(ctx context.Context, q *question) (int64, error) {
 		return 0, errNowhere
 	}
 	if q.isOld || q.mayExist {
-		found, err := c.findPosted(ctx, number, q)
-		if err != nil || found.ID != 0 {
-			q.created = found.Created
-			return found.ID, err
+		list, err := c.o.API.ListComments(ctx, number, q.since.Add(-lookBack))
+		if err == nil {
+			list, err = c.us.ownComments(ctx, list, questionMark+q.Token)
+		}
+		if err != nil {
+			return 0, err
+		}
+		if len(list) > 0 {
+			q.created = list[0].Created
+			return list[0].ID, nil
 		}
 	}
 	q.mayExist = true
@@ -64,29 +69,6 @@ func (c *commenter) post(ctx context.Context, q *question) (int64, error) {
 	}
 	q.created = created.Created
 	return created.ID, err
-}
-
-// findPosted returns our comment that asks q on the issue, or a zero Comment if q has not been posted.
-func (c *commenter) findPosted(ctx context.Context, number int, q *question) (job.Comment, error) {
-	list, err := c.o.API.ListComments(ctx, number, q.since.Add(-lookBack))
-	if err == nil {
-		list, err = c.us.ownComments(ctx, list, questionMark+q.Token)
-	}
-	if err != nil || len(list) == 0 {
-		return job.Comment{}, err
-	}
-	return list[0], nil
-}
-
-// reply posts a reply, unless our account has already written a comment in list with the same first line.
-func (c *commenter) reply(ctx context.Context, number int, list []job.Comment, body string) error {
-	mark, _, _ := strings.Cut(body, "\n")
-	found, err := c.us.ownComments(ctx, list, mark)
-	if err != nil || len(found) > 0 {
-		return err
-	}
-	_, err = c.o.API.CreateComment(ctx, number, body)
-	return err
 }
 
 // warnOnce writes a warning, unless the same text was written before.

@@ -23,13 +23,6 @@ func waitFor(kind state.WaitFor, job string) report.Wait {
 	return report.Wait{Agent: "main", AgentWaits: state.AgentWaits{For: kind, Job: job}}
 }
 
-// askAt returns an open question on the issue with the number where.
-func askAt(number, where int) report.Wait {
-	w := question(number)
-	w.Where = where
-	return w
-}
-
 // nine is the time until which suspended runs in these tests wait.
 var nine = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
@@ -136,7 +129,7 @@ var nextSteps = []struct {
 		"Answer question 1 with a comment on issue 12: `/raymond your answer`."},
 	{"another prefix", func(f *ask.Facts) { f.Waits, f.Prefix = []report.Wait{question(1, "yes")}, "@robot:" },
 		"Answer question 1 with a comment on issue 12: `@robot: yes`."},
-	{"another place", withWaits(askAt(3, 34)),
+	{"another place", withWaits(report.Wait{Agent: "main", AgentWaits: state.AgentWaits{For: state.ForAnswer, Number: 3, Where: 34}}),
 		"Answer question 3 with a comment on issue or pull request 34: `/raymond your answer`."},
 	{"no place", func(f *ask.Facts) { f.Waits, f.Number = []report.Wait{question(1)}, 0 },
 		"Answer question 1 with a comment where it is asked: `/raymond your answer`."},

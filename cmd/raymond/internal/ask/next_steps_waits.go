@@ -29,11 +29,30 @@ func (f *Facts) waitsText() string {
 	}
 	slices.SortFunc(open, func(a, b report.Wait) int { return cmp.Compare(a.Number, b.Number) })
 	var parts []string
-	if len(open) > 0 {
-		parts = append(parts, f.answerText(open))
+	switch len(open) {
+	case 0:
+	case 1:
+		lines := report.AnswerLines(f.Prefix, 0, open[0].Choices)
+		parts = append(parts, fmt.Sprintf("Answer question %d with a comment %s: %s.", open[0].Number, f.CommentTarget(open[0]), codeList(lines)))
+	default:
+		var numbers []string
+		for _, w := range open {
+			numbers = append(numbers, fmt.Sprint(w.Number))
+		}
+		first := report.AnswerLines(f.Prefix, open[0].Number, open[0].Choices)
+		parts = append(parts, fmt.Sprintf("Answer the questions %s with a comment each, such as %s for question %d.",
+			report.JoinWords(report.FirstOf(numbers, maxNamed), "and"), codeList(first), open[0].Number))
 	}
-	if len(names) > 0 {
-		parts = append(parts, f.jobText(names))
+	switch {
+	case len(names) == 0:
+	case f.Successor != "":
+		parts = append(parts, "The job `"+f.Successor+"` of this workflow run resumes it.")
+	default: // the job is not known, so the text names the inputs that it needs
+		var inputs []string
+		for _, n := range names[:min(len(names), maxNamed)] {
+			inputs = append(inputs, "job: "+strings.ReplaceAll(n, "`", ""))
+		}
+		parts = append(parts, fmt.Sprintf("A later job of this workflow run with %s, %s and `resume: require` resumes it.", codeList(inputs), f.keyText()))
 	}
 	switch {
 	case len(parts) == 0 && f.Until.IsZero(): // agents wait only for other agents, which have failed
@@ -48,44 +67,6 @@ func (f *Facts) waitsText() string {
 		parts = append(parts, "The run is stored on this machine, for steps "+strings.TrimPrefix(f.withText(), "on this machine ")+".")
 	}
 	return strings.Join(parts, " ") + f.blocker()
-}
-
-// answerText explains how to answer the open questions.
-func (f *Facts) answerText(open []report.Wait) string {
-	if len(open) == 1 {
-		w := open[0]
-		return fmt.Sprintf("Answer question %d with a comment%s: %s.", w.Number, f.whereText(w), codeList(report.AnswerLines(f.Prefix, 0, w.Choices)))
-	}
-	var numbers []string
-	for _, w := range open {
-		numbers = append(numbers, fmt.Sprint(w.Number))
-	}
-	first := report.AnswerLines(f.Prefix, open[0].Number, open[0].Choices)
-	return fmt.Sprintf("Answer the questions %s with a comment each, such as %s for question %d.", report.JoinWords(report.FirstOf(numbers, maxNamed), "and"), codeList(first), open[0].Number)
-}
-
-// whereText names the issue or pull request on which to answer a question.
-func (f *Facts) whereText(w report.Wait) string {
-	switch {
-	case w.Where != 0 && w.Where != f.Number:
-		return fmt.Sprintf(" on issue or pull request %d", w.Where)
-	case f.Number != 0:
-		return fmt.Sprintf(" on %s %d", f.Kind, f.Number)
-	}
-	return " where it is asked"
-}
-
-// jobText names the job that resumes the run. If it is not known, it names the inputs that such a job
-// needs.
-func (f *Facts) jobText(names []string) string {
-	if f.Successor != "" {
-		return "The job `" + f.Successor + "` of this workflow run resumes it."
-	}
-	var inputs []string
-	for _, n := range names[:min(len(names), maxNamed)] {
-		inputs = append(inputs, "job: "+strings.ReplaceAll(n, "`", ""))
-	}
-	return fmt.Sprintf("A later job of this workflow run with %s, %s and `resume: require` resumes it.", codeList(inputs), f.keyText())
 }
 
 // scheduleText explains whether a schedule starts the workflow at the time that agents wait for.

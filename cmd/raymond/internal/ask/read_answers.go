@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/internal/forge"
@@ -88,7 +89,11 @@ func (r *threadReader) refuse(ctx context.Context, comment job.Comment, q *quest
 	if err != nil || !may {
 		return err
 	}
-	err = r.reply(ctx, r.number, r.list, body)
+	mark, _, _ := strings.Cut(body, "\n")
+	found, err := r.us.ownComments(ctx, r.list, mark)
+	if err == nil && len(found) == 0 { // our account has not posted the same reply before
+		_, err = r.o.API.CreateComment(ctx, r.number, body)
+	}
 	if err == nil {
 		r.seen[comment.Name()] = true
 	}

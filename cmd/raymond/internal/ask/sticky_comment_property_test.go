@@ -43,7 +43,17 @@ func TestNeverASecondComment(t *testing.T) {
 			s.fate = func(string) fate { return randomFate(fates) }
 			s.self = []string{ours, ""}[seed%2]
 			for range 1 + random.IntN(4) {
-				s.poster(random)
+				p := s.start()
+				for n := range random.IntN(30) {
+					p.Update(body(fmt.Sprint(n)))
+					s.wait(time.Duration(random.IntN(20)) * time.Second)
+				}
+				if random.IntN(2) == 0 {
+					_ = s.finish(p, "ended for now") // on an error, the next poster updates the comment
+					continue
+				}
+				p.stop()
+				<-p.done
 			}
 			s.wait(10 * time.Second) // wait until delayed requests have been carried out
 			s.fate = nil
@@ -58,19 +68,4 @@ func TestNeverASecondComment(t *testing.T) {
 			return
 		}
 	}
-}
-
-// poster starts a StickyComment, makes it show some texts, and then finishes or kills it.
-func (s *scene) poster(random *rand.Rand) {
-	p := s.start()
-	for n := range random.IntN(30) {
-		p.Update(body(fmt.Sprint(n)))
-		s.wait(time.Duration(random.IntN(20)) * time.Second)
-	}
-	if random.IntN(2) == 0 {
-		_ = s.finish(p, "ended for now") // on an error, the next poster updates the comment
-		return
-	}
-	p.stop()
-	<-p.done
 }

@@ -20,20 +20,6 @@ type StepResult struct {
 	Waits []report.Wait
 }
 
-// nextJobs returns the jobs of the workflow that can resume the run.
-func (e StepResult) nextJobs() []string {
-	if !slices.ContainsFunc(e.Waits, func(w report.Wait) bool { return w.For != state.ForAgents }) {
-		return []string{protocol.MainJob}
-	}
-	var names []string
-	for _, w := range e.Waits {
-		if w.For == state.ForJob {
-			names = append(names, w.Job)
-		}
-	}
-	return names
-}
-
 // Successor returns the name of a later job in the same workflow run that resumes the run. That job
 // needs this step's job, and uses the same action with the same key. If there are several such jobs,
 // Successor returns the first by name. It returns "" if no job qualifies or the file can't be read. It
@@ -43,7 +29,17 @@ func Successor(file []byte, e StepResult) string {
 	if e.Key == "" || e.Status != state.Suspended || err != nil {
 		return ""
 	}
-	wanted := e.nextJobs()
+	// A run can continue in the jobs that its agents wait for. If they wait only for other agents, it continues in the
+	// main job.
+	wanted := []string{protocol.MainJob}
+	if slices.ContainsFunc(e.Waits, func(w report.Wait) bool { return w.For != state.ForAgents }) {
+		wanted = nil
+	}
+	for _, w := range e.Waits {
+		if w.For == state.ForJob {
+			wanted = append(wanted, w.Job)
+		}
+	}
 	var found []string
 	for _, s := range f.Steps {
 		shares := func(mine lint.Step) bool { return mine.Job == e.Job && sharesKey(mine, s, e.Key) }

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"slices"
@@ -99,8 +100,11 @@ func (p *TerminalPrompter) serve() {
 // next waits for an open question without an answer and returns it. It returns nil after Close.
 func (p *TerminalPrompter) next() *question {
 	for {
-		if q := p.unanswered(); q != nil {
-			return q
+		p.mu.Lock()
+		open := slices.DeleteFunc(slices.Clone(p.open), func(q *question) bool { return p.answered[q.Number] })
+		p.mu.Unlock()
+		if len(open) > 0 {
+			return open[0]
 		}
 		select {
 		case <-p.wake:
@@ -108,18 +112,6 @@ func (p *TerminalPrompter) next() *question {
 			return nil
 		}
 	}
-}
-
-// unanswered returns the first open question without an answer. It returns nil if all questions are answered.
-func (p *TerminalPrompter) unanswered() *question {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, q := range p.open {
-		if !p.answered[q.Number] {
-			return q
-		}
-	}
-	return nil
 }
 
 // take sends the input to the owner as the answer to q. If q is no longer open, the input is ignored.
@@ -145,4 +137,36 @@ func (p *TerminalPrompter) take(q *question, answer string) bool {
 	p.mu.Unlock()
 	p.send(runner.QuestionUpdate{Agent: q.agent, Number: q.Number, Answer: &state.Answer{Text: chosen, By: answeredBy}})
 	return true
+}
+
+// Terminal shows questions to a user and reads the answers that the user types.
+type Terminal struct {
+	in   *bufio.Reader
+	out  io.Writer
+	hide func(string) string
+}
+
+// NewTerminal returns a Terminal that reads input from in and writes questions to out. hide
+// replaces secrets in questions.
+func NewTerminal(in io.Reader, out io.Writer, hide func(string) string) *Terminal {
+	return &Terminal{in: bufio.NewReader(in), out: out, hide: hide}
+}
+
+// printLine writes a formatted line.
+func (t *Terminal) printLine(format string, args ...any) { fmt.Fprintf(t.out, format+"\n", args...) }
+
+// read reads an answer. After each line that ends with a backslash, the answer continues on the next
+// line. At the end of the input, read returns an error.
+func (t *Terminal) read() (string, error) {
+	var lines []string
+	for {
+		line, err := t.in.ReadString('\n')
+		if err != nil {
+			return "", err
+		}
+		line, more := strings.CutSuffix(withoutBreak(line), `\`)
+		if lines = append(lines, line); !more {
+			return strings.Join(lines, "\n"), nil
+		}
+	}
 }

@@ -18,9 +18,13 @@ const maxAuthors = 100
 // warning. It returns an error only if the forge doesn't respond at the moment.
 func (r *threadReader) mayAnswer(ctx context.Context, q *question, who job.Account) (bool, error) {
 	if AuthorMayAnswer(&q.Question) {
-		author, err := r.author(ctx)
-		if err != nil {
-			return false, err
+		author, isKnown := r.authors[r.number]
+		if !isKnown {
+			var err error
+			if author, err = r.o.API.IssueAuthor(ctx, r.number); forge.IsTemporary(err) {
+				return false, err
+			}
+			r.authors[r.number] = author
 		}
 		if IsAuthor(author, who) {
 			return true, nil
@@ -49,19 +53,6 @@ func (r *threadReader) mayAnswer(ctx context.Context, q *question, who job.Accou
 	return denied == nil, nil
 }
 
-// author returns the author of the issue. If the forge does not name one, it returns a zero Account.
-func (r *threadReader) author(ctx context.Context) (job.Account, error) {
-	if a, isKnown := r.authors[r.number]; isKnown {
-		return a, nil
-	}
-	a, err := r.o.API.IssueAuthor(ctx, r.number)
-	if forge.IsTemporary(err) {
-		return a, err
-	}
-	r.authors[r.number] = a
-	return a, nil
-}
-
 // AuthorMayAnswer reports whether the author of the issue may answer a question without having the
 // permission to start the run.
 func AuthorMayAnswer(q *state.Question) bool {
@@ -77,4 +68,34 @@ func IsAuthor(author, who job.Account) bool {
 // isFrom reports whether the from list of a question contains an account.
 func isFrom(q *state.Question, login string) bool {
 	return slices.ContainsFunc(q.From, func(name string) bool { return strings.EqualFold(strings.TrimSpace(name), login) })
+}
+
+// account is the account of the token, which writes our comments. Anyone can copy the text of these
+// comments, but only this account can write comments under its name.
+type account struct {
+	api   CommentAPI
+	login string // empty until it is known
+}
+
+// ownComments returns the comments in list that our account has written and that begin with mark.
+// If the forge does not tell which account the token belongs to, it returns no comments.
+func (a *account) ownComments(ctx context.Context, list []job.Comment, mark string) ([]job.Comment, error) {
+	list = slices.DeleteFunc(slices.Clone(list), func(r job.Comment) bool {
+		return r.Kind != job.IssueComment || r.ID == 0 || !strings.HasPrefix(r.Body, mark)
+	})
+	if a.login == "" && len(list) > 0 {
+		login, err := a.api.OwnLogin(ctx)
+		if forge.IsTemporary(err) {
+			return nil, err
+		}
+		a.login = login
+	}
+	return slices.DeleteFunc(list, func(r job.Comment) bool { return a.login == "" || r.Author.Login != a.login }), nil
+}
+
+// learn sets the account's login to the author of a comment that this process has just created.
+func (a *account) learn(created job.Comment) {
+	if created.Author.Login != "" {
+		a.login = created.Author.Login
+	}
 }

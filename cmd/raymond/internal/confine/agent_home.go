@@ -124,7 +124,19 @@ func (at *Site) variables() []string {
 		env = append(env, at.withFlag("MAVEN_ARGS", "-Dmaven.repo.local="+in(".m2/repository")))
 	}
 	slices.Sort(env)
-	return append(env, at.goVariables()...)
+	// The go command uses the user's module cache as its first module proxy, so that it downloads only modules that
+	// are missing there. In a cage, it can't change the user's cache; it copies the modules to the agents' module cache
+	// and verifies them. -modcacherw makes the agents' cache removable.
+	modules := at.goModules()
+	if at.isWritten(modules) {
+		return env
+	}
+	env = append(env, at.withFlag("GOFLAGS", "-modcacherw"))
+	download := filepath.Join(modules, "cache", "download")
+	if info, err := os.Stat(download); modules == "" || err != nil || !info.IsDir() {
+		return env
+	}
+	return append(env, "GOPROXY=file://"+filepath.ToSlash(download)+","+cmp.Or(workspace.Getenv(at.Environ, "GOPROXY"), "https://proxy.golang.org,direct"))
 }
 
 // withFlag returns a variable in the form NAME=value. The value is the current one with one more flag.
@@ -134,23 +146,6 @@ func (at *Site) withFlag(name, flag string) string {
 
 // isWritten reports whether path is among the paths that the user or an agent CLI's needs make writable.
 func (at *Site) isWritten(p string) bool { return isIn(cage.Resolve(p), cage.ResolveAll(at.write)) }
-
-// goVariables returns variables that make the go command use the user's module cache as its first module
-// proxy, so that it downloads only modules that are missing there. In a cage, the go command can't change
-// the user's cache; it copies the modules to the agents' module cache and verifies them. -modcacherw makes
-// the agents' cache removable.
-func (at *Site) goVariables() []string {
-	modules := at.goModules()
-	if at.isWritten(modules) {
-		return nil
-	}
-	env := []string{at.withFlag("GOFLAGS", "-modcacherw")}
-	download := filepath.Join(modules, "cache", "download")
-	if info, err := os.Stat(download); modules == "" || err != nil || !info.IsDir() {
-		return env
-	}
-	return append(env, "GOPROXY=file://"+filepath.ToSlash(download)+","+cmp.Or(workspace.Getenv(at.Environ, "GOPROXY"), "https://proxy.golang.org,direct"))
-}
 
 // goModules returns the module cache that the go command uses outside of the cage. It returns "" if that
 // is unknown.

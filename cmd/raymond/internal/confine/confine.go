@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +22,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/cage/forward"
+	"github.com/raymond-action/raymond-action/internal/processes"
 	"github.com/raymond-action/raymond-action/runner"
 )
 
@@ -114,8 +116,13 @@ func (c *Cages) build(wish options.Cage, at Site) error {
 	if err := c.setFiles(wish, at); err != nil {
 		return err
 	}
+	var programs []string // which the job's runner still needs, for instance for post phases
+	for _, pid := range processes.Ancestors() {
+		program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+		programs = append(programs, runnerFiles(program)...)
+	}
 	p := &c.policy
-	p.OnEnd = recordModes(slices.Concat(p.Readable, p.Hidden, p.Writable, c.never, []string{c.private}, runnerPrograms()), p.Writable)
+	p.OnEnd = recordModes(slices.Concat(p.Readable, p.Hidden, p.Writable, c.never, []string{c.private}, programs), p.Writable)
 	if err := c.setNetwork(wish, at); err != nil {
 		return err
 	}
@@ -383,4 +390,42 @@ func (at Site) locate(name string, isMade bool) (string, error) {
 		return "", err
 	}
 	return filepath.EvalSymlinks(path)
+}
+
+// splitHosts separates hosts on this machine, such as the key proxy, from all others. Hosts on this
+// machine are reached directly through their ports. The others must be added to the proxy's list of hosts.
+func splitHosts(hosts []string) (ports []uint16, others []string) {
+	for _, host := range hosts {
+		if at, err := netip.ParseAddrPort(host); err == nil && at.Addr().IsLoopback() {
+			ports = append(ports, at.Port())
+			continue
+		}
+		others = append(others, host)
+	}
+	return ports, others
+}
+
+// PrivateDir returns a temporary directory of the run, which Close removes. Programs in a cage can't write
+// there, and can read only its subdirectory scope. PrivateDir returns "" if the cage is off or agents may
+// gain privileges.
+func (c *Cages) PrivateDir() string { return c.private }
+
+// Trusted implements runner.Cages. In the cage, the script can't see files that an agent may have written.
+func (c *Cages) Trusted(s runner.ScriptOrder) *cage.Cage {
+	if c.isOff || c.neverHasAgents {
+		return nil
+	}
+	if c.whyNone != "" {
+		c.notices.note("cage: " + "the trusted script " + filepath.Base(s.Path) + " can access files of agents: " + c.whyNone)
+		return nil
+	}
+	return cage.New(cage.Policy{IsTrusted: true, Hidden: c.agentPaths(), Network: cage.Network{IsOpen: true}})
+}
+
+// agentPaths returns the paths that agents can write, including worktrees that they were given.
+func (c *Cages) agentPaths() []string {
+	isDevice := func(path string) bool { return cage.IsWithin(path, "/dev") && path != "/dev/shm" }
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append(slices.DeleteFunc(slices.Clone(c.policy.Writable), isDevice), c.worktrees...)
 }

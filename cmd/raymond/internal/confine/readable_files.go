@@ -18,13 +18,32 @@ import (
 func (at *Site) filePolicy(git, shown []string, k hiddenPaths) cage.Policy {
 	writable := Outermost(slices.Concat([]string{cage.Resolve(at.Dir), at.own}, git, at.write, devices))
 	readable := slices.Concat(cage.SystemPaths(), linksIn("/etc"), shown, at.fromVariables(k), []string{at.top(), filepath.Join(at.goModules(), "cache", "download")})
-	return cage.Policy{Writable: writable, Readable: at.resolveSafe(writable, readable), Hidden: k.roots}
+	// Writable paths are left out, because agents can read them anyway, and also paths that agents can redirect by a link,
+	// or may have redirected in an earlier run.
+	theirs := append(slices.Clone(writable), at.Dir, at.Workspace, cage.Resolve(at.Workspace))
+	var safe []string
+	for _, path := range readable {
+		target := cmp.Or(cage.Resolve(path), absolute(path)) // a path that doesn't exist yet is used without resolving links
+		if target != "" && !isIn(target, writable) && (!isIn(path, theirs) || isIn(target, theirs)) {
+			safe = append(safe, target)
+		}
+	}
+	return cage.Policy{Writable: writable, Readable: safe, Hidden: k.roots}
 }
 
 // hiddenRoots returns the directories that are hidden. Only paths in them that the policy names are
-// visible.
+// visible. They include the directories of CI runners, which contain keys, settings and logs.
 func (at *Site) hiddenRoots() []string {
-	roots := slices.Concat(at.Hidden, at.runnerDirs())
+	roots := slices.Clone(at.Hidden)
+	for _, dir := range []string{at.Temp, at.Workspace} {
+		// Agents may have written files in the workspace, so the search for a runner begins above it.
+		for up := filepath.Dir(cage.Resolve(dir)); filepath.Dir(up) != up; up = filepath.Dir(up) {
+			if _, err := os.Lstat(filepath.Join(up, ".runner")); err == nil {
+				roots = append(roots, up)
+			}
+		}
+	}
+	roots = append(roots, runnersBelow("/opt", "/usr/local", "/var/lib", "/var/cache")...) // agents can read these directories
 	for _, path := range []string{at.home(), at.Temp, at.Workspace} {
 		if path != "" && filepath.Dir(path) != path {
 			roots = append(roots, path)
@@ -59,19 +78,6 @@ func withoutInner(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(p string) bool {
 		return slices.ContainsFunc(all, func(other string) bool { return other != p && cage.IsWithin(p, other) })
 	})
-}
-
-// resolveSafe resolves links in paths. It leaves out writable paths, which agents can read anyway. It
-// also leaves out paths that agents can redirect by a link, or may have redirected in an earlier run.
-func (at *Site) resolveSafe(writable, paths []string) (found []string) {
-	theirs := append(slices.Clone(writable), at.Dir, at.Workspace, cage.Resolve(at.Workspace))
-	for _, path := range paths {
-		target := cmp.Or(cage.Resolve(path), absolute(path)) // a path that doesn't exist yet is used without resolving links
-		if target != "" && !isIn(target, writable) && (!isIn(path, theirs) || isIn(target, theirs)) {
-			found = append(found, target)
-		}
-	}
-	return found
 }
 
 // linksIn returns the links in a directory that point to files, as /etc/resolv.conf does on many
@@ -166,20 +172,6 @@ func (at *Site) fromVariables(k hiddenPaths) (paths []string) {
 	return paths
 }
 
-// runnerDirs returns the directories of CI runners, which contain keys, settings and logs. It looks for
-// them above the job's directories, and in directories such as /opt that agents can read.
-func (at *Site) runnerDirs() (found []string) {
-	for _, dir := range []string{at.Temp, at.Workspace} {
-		// Agents may have written files in the workspace, so the search begins above it.
-		for up := filepath.Dir(cage.Resolve(dir)); filepath.Dir(up) != up; up = filepath.Dir(up) {
-			if _, err := os.Lstat(filepath.Join(up, ".runner")); err == nil {
-				found = append(found, up)
-			}
-		}
-	}
-	return append(found, runnersBelow("/opt", "/usr/local", "/var/lib", "/var/cache")...)
-}
-
 // maxFolders is the maximum number of directories that are searched for runners, outer directories
 // before inner ones.
 const maxFolders = 3_000
@@ -198,4 +190,44 @@ func runnersBelow(folders ...string) (found []string) {
 		}
 	}
 	return found
+}
+
+// makeOwn creates a temporary directory for a run in temp, or in the system's temporary directory if
+// temp is empty. Its name is short, because the path of a socket in it can have at most 108 bytes.
+func makeOwn(temp string) (string, error) {
+	name := "r-*"
+	if temp == "" {
+		temp, name = os.TempDir(), "raymond-*"
+	}
+	own, err := os.MkdirTemp(temp, name)
+	if err != nil {
+		return "", err
+	}
+	return cmp.Or(cage.Resolve(own), own), nil
+}
+
+// home returns the real home directory. It returns "" if HOME is not set.
+func (at *Site) home() string { return absolute(workspace.Getenv(at.Environ, "HOME")) }
+
+// AgentHome returns the home directory that agents get instead of the real one.
+func (at *Site) AgentHome() string { return filepath.Join(at.own, "home") }
+
+// ExpandHome replaces a leading ~ with the real home directory.
+func (at *Site) ExpandHome(path string) string {
+	if home := at.home(); home != "" && (path == "~" || len(path) > 1 && path[:2] == "~/") {
+		return filepath.Join(home, path[1:])
+	}
+	return path
+}
+
+// top returns the top directory of the worktree in which the run works. It returns "" if there is no
+// worktree, or if the worktree contains the home directory.
+func (at *Site) top() string {
+	home := cage.Resolve(at.home())
+	for dir := cage.Resolve(at.Dir); filepath.Dir(dir) != dir && !cage.IsWithin(home, dir); dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+	}
+	return ""
 }

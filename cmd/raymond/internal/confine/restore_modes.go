@@ -1,7 +1,6 @@
 package confine
 
 import (
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -10,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
-	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
 // recordModes records the modes of the paths and of all directories above them, and returns a function
@@ -33,16 +31,6 @@ func recordModes(paths, writable []string) (giveBack func()) {
 			}
 		}
 	}
-}
-
-// runnerPrograms returns the program files that the job's runner still needs, for instance for post
-// phases.
-func runnerPrograms() (found []string) {
-	for _, pid := range processes.Ancestors() {
-		program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-		found = append(found, runnerFiles(program)...)
-	}
-	return found
 }
 
 // runnerFiles returns the files that the runner needs if program belongs to the runner. For other programs,

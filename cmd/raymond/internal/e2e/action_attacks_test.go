@@ -95,10 +95,13 @@ bash attacks.sh caged $PPID
 echo '<result>done</result>'
 `
 
-// createTargets creates the files and processes that attacks aim at, and returns the port of a server.
+// createTargets installs the action in a folder as a release does, creates the files and processes
+// that attacks aim at, and returns the port of a server.
 func (j *bareJob) createTargets() (port string) {
 	j.T.Helper()
-	j.useRelease()
+	action := filepath.Join(j.Root, "actions", "o", "raymond", "v1")
+	j.bin = sitetest.Release(j.T, action)
+	j.setVariables("RAYMOND_SHIM", filepath.Join(action, "cmd", "shim"), "ACTION", action).withInputs("env", "ACTION", "max-iterations", "9")
 	for _, name := range []string{
 		"home/.ssh/id", "home/.ssh/authorized_keys", "home/.git-credentials", "home/.gitconfig", "home/.bashrc", "home/.claude/settings.json",
 		"home/.claude.json", "home/notes", "home/.npm/linked", "beside/notes", "bin/tool", "_actions/o/other/index.js", "temp/other-step/token",
@@ -143,7 +146,10 @@ func TestCageStopsAttacks(t *testing.T) {
 			}
 			j.withInputs(inputs...).do(0).WantOutputs(t, "status", "completed")
 			if name != "off" {
-				j.wantPage("cage: refused the socket "+filepath.Join(j.Root, "docker.sock"), "127.0.0.1:"+port)
+				page := strings.ReplaceAll(sitetest.Read(t, j.CommandFile("GITHUB_STEP_SUMMARY")), `\`, "") // removes the escapes of Markdown characters
+				for _, part := range []string{"cage: refused the socket " + filepath.Join(j.Root, "docker.sock"), "127.0.0.1:" + port} {
+					assert.Check(t, is.Contains(page, part), "step summary")
+				}
 			}
 			for _, who := range []string{"agent", "check", "caged"} {
 				want := []string{}
@@ -157,15 +163,6 @@ func TestCageStopsAttacks(t *testing.T) {
 				assert.Check(t, is.DeepEqual(got, want), "attacks by the %s that work", who)
 			}
 		})
-	}
-}
-
-// wantPage checks that the step summary contains each of the given texts.
-func (j *bareJob) wantPage(parts ...string) {
-	j.T.Helper()
-	page := strings.ReplaceAll(sitetest.Read(j.T, j.CommandFile("GITHUB_STEP_SUMMARY")), `\`, "") // removes the escapes of Markdown characters
-	for _, part := range parts {
-		assert.Check(j.T, is.Contains(page, part), "step summary")
 	}
 }
 
@@ -209,13 +206,4 @@ cd "$GITHUB_WORKSPACE"`
 			assert.Check(t, is.Equal(string(got), want), "what one agent reaches of another with cage: %s", mode)
 		})
 	}
-}
-
-// useRelease installs the action in a folder as a release does, and makes the job use it.
-func (j *bareJob) useRelease() (action string) {
-	j.T.Helper()
-	action = filepath.Join(j.Root, "actions", "o", "raymond", "v1")
-	j.bin = sitetest.Release(j.T, action)
-	j.setVariables("RAYMOND_SHIM", filepath.Join(action, "cmd", "shim"), "ACTION", action)
-	return j.withInputs("env", "ACTION", "max-iterations", "9").setVariables("ACTION", action).Env["ACTION"]
 }

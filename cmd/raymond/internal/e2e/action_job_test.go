@@ -13,6 +13,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -82,20 +83,8 @@ func (j *bareJob) command(part string) *sitetest.Command {
 	}
 	cmd := exec.Command(j.bin, part)
 	cmd.Dir, cmd.Env = j.Work, j.environment()
-	if j.Env["RAYMOND_SHIM_STDIN"] != "" {
-		j.giveStdin(cmd)
-	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: j.as}
 	return sitetest.Begin(j.T, cmd)
-}
-
-// giveStdin gives a command an open pipe as stdin, as the shim does. The end of the input would mean that the shim has died.
-func (j *bareJob) giveStdin(cmd *exec.Cmd) {
-	j.T.Helper()
-	r, w, err := os.Pipe()
-	assert.NilError(j.T, err)
-	cmd.Stdin = r
-	j.T.Cleanup(func() { r.Close(); w.Close() })
 }
 
 // publishPrograms copies the programs to a folder from which any user can run them.
@@ -124,4 +113,75 @@ func changeOwner(t testing.TB, root string, to *syscall.Credential) {
 		return err
 	})
 	assert.NilError(t, err)
+}
+
+// stepEnd is everything the runner sees of a step that has ended.
+type stepEnd = sitetest.StepEnd
+
+// do runs the main phase of the step, which must exit with code, and then ends the workflow run.
+func (j *bareJob) do(code int) stepEnd {
+	j.T.Helper()
+	e := j.end(j.start())
+	assert.Equal(j.T, e.Code, code, "step of workflow run %d, inputs %q: got %v\nwant exit code %d", j.Run, j.Inputs, e, code)
+	return e
+}
+
+func (j *bareJob) end(c *sitetest.Command) stepEnd {
+	j.T.Helper()
+	e := sitetest.ReadStepEnd(j.T, c.Wait(), j.CommandFile)
+	if left := j.Site.Processes(); len(left) > 0 {
+		j.T.Errorf("processes after the step: got %v, want none", sitetest.Describe(left))
+	}
+	if j.Forge != nil {
+		j.Forge.ChangeRun(j.Run, func(run *artifactstest.Run) { run.Status = "completed" })
+	}
+	return e
+}
+
+// modelKey looks like a real API key.
+const modelKey = "sk-ant-api03-Zm9vYmFyYmF6cXV4-0123456789"
+
+// spendingWorkflow is a workflow whose first state is a prompt that causes cost. Its agent records that it was started. The
+// second state waits for a file.
+const spendingWorkflow = `-- wf/START.md --
+log: asked
+reply:
+<goto>HOLD.sh</goto>
+end.
+-- wf/HOLD.sh --
+until [ -e "$EFFECTS.go" ]; do sleep 0.05; done
+echo '<result>done</result>'
+`
+
+// scene is a repository, a fake GitHub, and the file to which runs write their effects.
+type scene struct {
+	t       *testing.T
+	forge   *sitetest.Forge
+	repo    string
+	effects string
+}
+
+func newScene(t *testing.T, archive string) *scene {
+	t.Helper()
+	return &scene{t, sitetest.NewForge(t), sitetest.Repository(t, archive), filepath.Join(t.TempDir(), "effects")}
+}
+
+// job returns a job of the workflow run with the given number, on a new machine.
+func (s *scene) job(run int64, inputs ...string) *bareJob {
+	s.t.Helper()
+	return newJob(s.t, s.forge, s.repo, run).setVariables("EFFECTS", s.effects, "SIDE_EFFECTS", s.effects).
+		withInputs("env", "EFFECTS SIDE_EFFECTS").withInputs(inputs...)
+}
+
+// wrapCLI makes the job use an agent CLI that writes its arguments and its environment to files in the folder notes, runs
+// the shell commands in more, and then runs the stub.
+func (j *bareJob) wrapCLI(more string) (notes string) {
+	j.T.Helper()
+	notes = filepath.Join(j.Root, "notes")
+	path := filepath.Join(j.Root, "claude")
+	j.Site.Write(path, "#!/bin/bash\n[ \"$1\" = --version ] && { echo '2.1.330 (wrapped stub)'; exit; }\n"+
+		"mkdir -p "+notes+"\nprintf '%s\\n' \"$@\" >"+notes+"/args\nenv -0 >"+notes+"/env\n"+more+"\nexec "+j.stub+" \"$@\"\n")
+	assert.NilError(j.T, os.Chmod(path, 0o755))
+	j.withInputs("clis", "claude="+path)
+	return notes
 }

@@ -19,19 +19,6 @@ import (
 // The agents in these tests make API requests themselves, and report a cost of one cent. Each answer of the API costs
 // $0.60 by the price list.
 
-// costlyAPI starts an API with expensive answers, and returns its address and a counter of the answers.
-func costlyAPI(t *testing.T) (url string, answers *atomic.Int64) {
-	t.Helper()
-	answers = &atomic.Int64{}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		answers.Add(1)
-		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, `data: {"type":"message_start","message":{"id":"m","model":"claude-sonnet-5","usage":{"input_tokens":300000}}}`+"\n\n")
-	}))
-	t.Cleanup(server.Close)
-	return server.URL, answers
-}
-
 // TestAgentsCannotHideSpending shows that the key proxy counts the cost of every request, whatever the agent reports, and
 // rejects requests when the budget is exhausted.
 func TestAgentsCannotHideSpending(t *testing.T) {
@@ -50,8 +37,14 @@ func TestAgentsCannotHideSpending(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, "-- wf/START.md --\n"+c.first)
-			url, answers := costlyAPI(t)
-			j := s.job(1, "clis", "claude="+sitetest.Stub.Path(t), "anthropic-api-key", modelKey, "budget", c.budget, "args", "--max-retries=1").setVariables("ANTHROPIC_BASE_URL", url)
+			var answers atomic.Int64
+			api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				answers.Add(1)
+				w.Header().Set("Content-Type", "text/event-stream")
+				_, _ = io.WriteString(w, `data: {"type":"message_start","message":{"id":"m","model":"claude-sonnet-5","usage":{"input_tokens":300000}}}`+"\n\n")
+			}))
+			defer api.Close()
+			j := s.job(1, "clis", "claude="+sitetest.Stub.Path(t), "anthropic-api-key", modelKey, "budget", c.budget, "args", "--max-retries=1").setVariables("ANTHROPIC_BASE_URL", api.URL)
 			e := j.do(c.code)
 			assert.Check(t, is.Contains(e.Stdout+e.Stderr+e.Summary, c.says), "got\n%v\nwant %q in it", e, c.says)
 			assert.Check(t, is.Equal(answers.Load(), c.answers), "answers that the API gave")

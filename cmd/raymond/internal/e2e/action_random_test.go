@@ -99,21 +99,15 @@ func TestJobsKilledAtRandomMoments(t *testing.T) {
 				k := newRandomChain(t)
 				k.whole = effects
 				if (seed+uint64(n))%2 == 1 {
-					k.seal()
+					var err error
+					k.key = sitetest.NewStateKey(t)
+					k.forge.Keys, err = checkpoint.ParseKeys(k.key)
+					assert.NilError(t, err)
 				}
 				kills += k.killOften(random, took/2, killsOfAChain-kills)
 			}
 		})
 	}
-}
-
-// seal gives the jobs of the chain a state key, so that checkpoints are sealed.
-func (k *killChain) seal() {
-	k.t.Helper()
-	k.key = sitetest.NewStateKey(k.t)
-	keys, err := checkpoint.ParseKeys(k.key)
-	assert.NilError(k.t, err)
-	k.forge.Keys = keys
 }
 
 // killsOfAChain is the maximum number of jobs of one run that are killed.

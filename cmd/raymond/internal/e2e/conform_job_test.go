@@ -60,7 +60,7 @@ func (r *relay) run(code int, run int64, inputs ...string) {
 	if flags := r.vendor.Flags(r.path); flags[0] == "--agent-command" {
 		j.Inputs["agent-command"], j.Inputs["cage-read"] = flags[1], filepath.Dir(r.path)
 	} else {
-		j.Inputs[r.vendor.Name+"-path"] = r.path
+		j.Inputs["clis"] = r.vendor.Name + "=" + r.path
 	}
 	for in := range slices.Chunk(inputs, 2) {
 		j.Inputs[in[0]] = in[1]

@@ -12,15 +12,6 @@ import (
 	"github.com/raymond-action/raymond-action/internal/invarianttest"
 )
 
-// runWithFileLimit runs raymond with a maximum size of each file that it writes, in blocks of 512 bytes.
-func (s *site) runWithFileLimit(blocks int, args ...string) sitetest.Outcome {
-	s.T.Helper()
-	s.RecordIdle()
-	cmd := exec.Command("sh", append([]string{"-c", fmt.Sprintf("ulimit -f %d && exec \"$@\"", blocks), "sh", s.Bin}, args...)...)
-	cmd.Dir, cmd.Env = s.Work, s.Env
-	return sitetest.Begin(s.T, cmd).Wait()
-}
-
 // TestFullDisk simulates a disk that becomes full, by limiting the size of files to each number of blocks in turn. The
 // run must end with an error, or continue without the data that it could not write. Without the limit, it must
 // resume where it stopped.
@@ -34,7 +25,11 @@ func TestFullDisk(t *testing.T) {
 		t.Run(fmt.Sprint(blocks), func(t *testing.T) {
 			s := killableSite(t)
 			s.Undisturbed = effects
-			o := s.runWithFileLimit(blocks, s.killableArgs()...)
+			s.RecordIdle()
+			limit := fmt.Sprintf("ulimit -f %d && exec \"$@\"", blocks) // in blocks of 512 bytes
+			cmd := exec.Command("sh", append([]string{"-c", limit, "sh", s.Bin}, s.killableArgs()...)...)
+			cmd.Dir, cmd.Env = s.Work, s.Env
+			o := sitetest.Begin(t, cmd).Wait()
 			if o.Code == 0 {
 				s.wantTheEnd(o)
 				done = true

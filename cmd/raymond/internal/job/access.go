@@ -70,8 +70,17 @@ func (d *Denial) Error() string {
 // the event. It is "none" for a user without write permission whom allow-actors names, and "" if no
 // user caused the event. docs/inputs.md lists the rules.
 func Authorize(ctx context.Context, rules Rules, e Event, ask Permissions) (lowest string, _ *Denial) {
-	if d := eventDenial(rules, e); d != nil || writerEvents[e.Name] {
-		return "", d
+	if !slices.Contains(rules.AllowEvents, e.Name) {
+		if !writerEvents[e.Name] && !userEvents[e.Name] {
+			return "", &Denial{Event: e.Name, Why: "it is not known who can cause this event", Setting: "allow-events"}
+		}
+		if notFromForks[e.Name] && e.Code.Fork {
+			why := "it comes from a fork, and would run with this repository's secrets"
+			return "", &Denial{Event: e.Name, Why: why, Setting: "allow-events"}
+		}
+	}
+	if writerEvents[e.Name] {
+		return "", nil
 	}
 	people, d := actors(e)
 	if d != nil {
@@ -97,22 +106,6 @@ func AuthorizeAnswer(ctx context.Context, rules Rules, who Account, ask Permissi
 	}
 	_, denied := rules.admit(ctx, "answer", who, ask)
 	return denied
-}
-
-// eventDenial checks the event itself, without the accounts that caused it. It returns nil if the event
-// can start a run.
-func eventDenial(rules Rules, e Event) *Denial {
-	if slices.Contains(rules.AllowEvents, e.Name) {
-		return nil
-	}
-	if !writerEvents[e.Name] && !userEvents[e.Name] {
-		return &Denial{Event: e.Name, Why: "it is not known who can cause this event", Setting: "allow-events"}
-	}
-	if notFromForks[e.Name] && e.Code.Fork {
-		why := "it comes from a fork, and would run with this repository's secrets"
-		return &Denial{Event: e.Name, Why: why, Setting: "allow-events"}
-	}
-	return nil
 }
 
 // actors returns the accounts that caused an event. If one of them is unknown, it returns a denial.

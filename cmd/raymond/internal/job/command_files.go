@@ -116,7 +116,11 @@ func (f *Files) Verify() (changed []string, err error) {
 			continue
 		}
 		f.touched[name] = true
-		if err := c.restore(); err != nil {
+		err := os.RemoveAll(c.path)
+		if err == nil && c.now.info != nil {
+			err = c.put(c.now.data)
+		}
+		if err != nil {
 			errs = append(errs, fmt.Errorf("restore %s: %w", name, err))
 		}
 	}
@@ -126,17 +130,6 @@ func (f *Files) Verify() (changed []string, err error) {
 	slices.Sort(changed)
 	clear(f.touched)
 	return changed, errors.Join(errs...)
-}
-
-// restore removes whatever exists at the path now, and writes the file with its correct content.
-func (c *commandFile) restore() error {
-	if err := os.RemoveAll(c.path); err != nil {
-		return err
-	}
-	if c.now.info == nil {
-		return nil
-	}
-	return c.put(c.now.data)
 }
 
 // update sets the content of a file to the result of data. If other processes have changed the file, it

@@ -23,19 +23,14 @@ const jobEnvironment = `
 -NODE_OPTIONS=x -LD_PRELOAD=x -BASH_ENV=x -GIT_CONFIG_COUNT=1 -JAVA_HOME=/j -DEPLOY_KEY=x -path=/evil -AWS_SECRET_ACCESS_KEY=x -SystemRoot=C
 -ANTHROPIC_MODEL=m -GOOGLE_APPLICATION_CREDENTIALS=g`
 
-// splitMarked splits a list of marked entries. It returns all entries, and the entries that are marked with +.
-func splitMarked(list string) (all, kept []string) {
-	for _, entry := range strings.Fields(list) {
-		all = append(all, entry[1:])
+func TestEnvironmentIsAnAllowList(t *testing.T) {
+	var environ, want []string
+	for _, entry := range strings.Fields(jobEnvironment) {
+		environ = append(environ, entry[1:])
 		if entry[0] == '+' {
-			kept = append(kept, entry[1:])
+			want = append(want, entry[1:])
 		}
 	}
-	return all, kept
-}
-
-func TestEnvironmentIsAnAllowList(t *testing.T) {
-	environ, want := splitMarked(jobEnvironment)
 	assert.Check(t, is.DeepEqual(ScriptEnviron(environ, []string{"NAMED", "ABSENT"}), want), "scripts")
 	assert.Check(t, is.DeepEqual(agentEnviron("linux", protocol.BackendClaude, environ, []string{"NAMED"}), want), "agents")
 	got := ScriptEnviron(environ, []string{"GITHUB_TOKEN", "JAVA_HOME", "GITHUB_OUTPUT", "ANTHROPIC_API_KEY"})

@@ -22,10 +22,6 @@ func event(t *testing.T, name, payload string, pairs ...string) (Event, error) {
 	return ReadEvent(env(pairs...))
 }
 
-func yes() *bool { b := true; return &b }
-
-func no() *bool { b := false; return &b }
-
 var ann = user("ann")
 
 // payloads are the test cases of TestEventsAreRead: payloads as forges send them, and the expected events.
@@ -39,12 +35,12 @@ var payloads = []struct {
 				"repository":{"id":12345678901,"full_name":"o/r","private":true,"default_branch":"main","owner":{"login":"o"}}}`,
 		[]string{"GITHUB_REPOSITORY", "o/r", "GITHUB_REPOSITORY_ID", "12345678901", "GITHUB_REF_NAME", "main", "GITHUB_RUN_ATTEMPT", "2", "GITHUB_TRIGGERING_ACTOR", "bob"},
 		Event{Subject: Subject{Kind: "issue", Number: 7, Title: "t"}, Sender: ann, Attempt: 2, TriggeringActor: "bob",
-			Repository: Repository{12345678901, "o/r", yes(), "main"}, Branch: "main", Code: CodeSource{Known: true}},
+			Repository: Repository{12345678901, "o/r", new(true), "main"}, Branch: "main", Code: CodeSource{Known: true}},
 	},
 	{
 		"issue_comment", `{"action":"created","issue":{"number":8,"pull_request":{"url":"u"}},"sender":{"login":"ann","type":"User"},"repository":{"private":false}}`,
 		[]string{"GITHUB_REF", "refs/heads/main"},
-		Event{Subject: Subject{Kind: "pr", Number: 8}, Sender: ann, Attempt: 1, Repository: Repository{Private: no()}, Branch: "main"},
+		Event{Subject: Subject{Kind: "pr", Number: 8}, Sender: ann, Attempt: 1, Repository: Repository{Private: new(false)}, Branch: "main"},
 	},
 	{
 		"pull_request", `{"action":"opened","number":9,"pull_request":{"number":9,"head":{"ref":"fix","repo":{"id":2}},"base":{"repo":{"id":1}}},
@@ -89,7 +85,7 @@ var payloads = []struct {
 				"repository":{"id":5,"full_name":"o/r","private":false,"default_branch":"main"},"sender":{"id":1,"login":"ann"}}`,
 		[]string{"GITEA_ACTIONS", "true", "GITHUB_REF_NAME", "main"},
 		Event{Subject: Subject{Kind: "pr", Number: 3}, Sender: Account{Login: "ann"}, Attempt: 1,
-			Repository: Repository{5, "o/r", no(), "main"}, Branch: "main", IsGitea: true},
+			Repository: Repository{5, "o/r", new(false), "main"}, Branch: "main", IsGitea: true},
 	},
 	{"schedule", `{"schedule":"0 3 * * *"}`, []string{"GITHUB_REF_NAME", "main", "GITHUB_REPOSITORY_ID", "x"}, Event{Attempt: 1, Branch: "main", Code: CodeSource{Known: true}}},
 	{"unheard_of", `{"sender":{"login":"ann","type":"User"}}`, nil, Event{Sender: ann, Attempt: 1}},

@@ -69,13 +69,25 @@ func TestInputsPageIsGenerated(t *testing.T) {
 	table := func(title string, inputs []InputSpec) {
 		line("## %s\n\n| input | default | flag | meaning |\n|---|---|---|---|", title)
 		for _, in := range inputs {
-			line("%s", inputRow(t, in))
+			standard := code(in.Default)
+			if in.Required {
+				standard = "required"
+			}
+			assert.Check(t, in.Flag == "" || in.Default == "", "input %s: got a default and a flag, want no default: it would change the limit of a run that is resumed", in.Name)
+			line("| `%s` | %s | %s | %s |", in.Name, cell(standard), code(in.Flag), cell(in.Text))
 		}
 		line("")
 	}
-	isFirst := func(in InputSpec) bool { return slices.Contains(firstInputs, in.Name) }
+	first := []string{"workflow", "input", "meta", "anthropic-api-key", "model", "allowed-tools", "budget", "key", "state-key", "comment"}
+	isFirst := func(in InputSpec) bool { return slices.Contains(first, in.Name) }
 	table("The ten most useful inputs", slices.DeleteFunc(Inputs(), func(in InputSpec) bool { return !isFirst(in) }))
-	for _, g := range inputGroups {
+	for _, g := range []struct {
+		title  string
+		inputs []InputSpec
+	}{
+		{"Workflow, run and job", workflowInputs}, {"Limits", limitInputs}, {"Agents and keys", agentInputs},
+		{"Storing and resuming runs", keepingInputs}, {"Reports and comments", showingInputs}, {"Security", securityInputs},
+	} {
 		table(g.title, slices.DeleteFunc(slices.Clone(g.inputs), isFirst))
 	}
 	line("## Outputs\n")
@@ -85,33 +97,6 @@ func TestInputsPageIsGenerated(t *testing.T) {
 	}
 	b.WriteString(whoMayStart())
 	checkGenerated(t, "docs/inputs.md", b.String())
-}
-
-// inputRow returns the table row that describes an input.
-func inputRow(t *testing.T, in InputSpec) string {
-	standard, flag := code(in.Default), code(in.Flag)
-	if in.Required {
-		standard = "required"
-	}
-	if in.Flag != "" && in.Default != "" {
-		t.Errorf("input %s: got the default %q, want none: it would change the limit of a run that is resumed", in.Name, in.Default)
-	}
-	return fmt.Sprintf("| `%s` | %s | %s | %s |", in.Name, cell(standard), flag, cell(in.Text))
-}
-
-// firstInputs are the inputs that most workflows need. inputGroups are all inputs, grouped as in
-// docs/inputs.md.
-var (
-	firstInputs = []string{"workflow", "input", "meta", "anthropic-api-key", "model", "allowed-tools", "budget", "key", "state-key", "comment"}
-	inputGroups = []inputGroup{
-		{"Workflow, run and job", workflowInputs}, {"Limits", limitInputs}, {"Agents and keys", agentInputs},
-		{"Storing and resuming runs", keepingInputs}, {"Reports and comments", showingInputs}, {"Security", securityInputs},
-	}
-)
-
-type inputGroup struct {
-	title  string
-	inputs []InputSpec
 }
 
 func code(s string) string {

@@ -66,10 +66,11 @@ func NewLogWriter(w io.Writer, workspace string) *LogWriter {
 
 // Print shows text from outside. Each line gets the prefix linePrefix. Control characters and invisible
 // characters are removed, and lines are cut at 8 KiB.
-func (c *LogWriter) Print(text string) {
+func (c *LogWriter) Print(lines string) {
 	var b strings.Builder
-	for _, line := range printable(text) {
-		b.WriteString(strings.TrimRight(linePrefix+line, " ") + "\n")
+	for line := range strings.SplitSeq(strings.TrimSuffix(text.Printable(lines), "\n"), "\n") {
+		// A mark of a command in the runner's old syntax (##[…]) is broken.
+		b.WriteString(strings.TrimRight(linePrefix+text.BreakCommandMark(cut(line)), " ") + "\n")
 	}
 	c.show(b.String())
 }

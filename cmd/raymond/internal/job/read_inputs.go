@@ -159,44 +159,34 @@ func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 	return s, r.problems
 }
 
-// clash describes an invalid combination of inputs. It is reported if isThere is true.
-type clash struct {
-	isThere           bool
-	input, what, hint string
-}
-
 // checkCombinations adds a problem for each combination of inputs that is not allowed.
 func (r *reader) checkCombinations(s Settings) {
 	isLocal, simulates := s.Store == StoreLocal, s.Mode == ModeSimulate
-	all := append(sharedRunClashes(s),
-		clash{s.Workflow == "", "workflow", "is missing", "name the folder, archive or state file to run"},
-		clash{s.Input != "" && len(s.InputFrom) > 0, "input-from", "can't be combined with input", "set only one of them"},
-		clash{simulates && s.Replies == "", "replies", "is missing", "mode: simulate needs a replies file"},
-		clash{!simulates && s.Replies != "" && !r.hasProblem("mode"), "replies", "has no effect with mode: " + s.Mode, "it needs mode: simulate"},
-		clash{s.Follows != "" && isLocal, "follows", "has no effect with store: local", "it needs store: artifact"},
-		clash{s.Follows != "" && s.Resume == ResumeNever, "follows", "can't be combined with resume: never", "remove one of them"},
-		clash{isLocal && s.StateDir == "", "state-dir", "is missing", "store: local needs a directory"},
-		clash{!isLocal && s.StateDir != "" && !r.hasProblem("store"), "state-dir", "has no effect with store: " + s.Store, "it needs store: local"},
-	)
-	for _, c := range all {
-		if c.isThere {
-			r.problems = append(r.problems, InputProblem{Input: c.input, Value: shorten(InputValue(r.getenv, c.input)), What: c.what, Hint: c.hint})
-		}
-	}
-}
-
-// sharedRunClashes returns the combinations that are not allowed if a step shares its run with other jobs.
-func sharedRunClashes(s Settings) []clash {
 	input, isPart := "job", len(s.Part) > 0
 	if isPart {
 		input = "part"
 	}
-	return []clash{
+	for _, c := range []struct {
+		isThere           bool
+		input, what, hint string
+	}{
 		{
 			(s.NamesJob || isPart) && s.Key == "" && s.Mode == ModeRun, "key",
 			"is missing: a step with the input " + input + " shares its run with other jobs, but the default key is only for this job", "set the same key in all jobs of the run",
 		},
-		{isPart && s.Store == StoreLocal, "part", "has no effect with store: local", "it needs store: artifact, with which the jobs of a matrix find the run"},
+		{isPart && isLocal, "part", "has no effect with store: local", "it needs store: artifact, with which the jobs of a matrix find the run"},
 		{isPart && s.Resume == ResumeNever, "part", "can't be combined with resume: never", "remove one of them"},
+		{s.Workflow == "", "workflow", "is missing", "name the folder, archive or state file to run"},
+		{s.Input != "" && len(s.InputFrom) > 0, "input-from", "can't be combined with input", "set only one of them"},
+		{simulates && s.Replies == "", "replies", "is missing", "mode: simulate needs a replies file"},
+		{!simulates && s.Replies != "" && !r.hasProblem("mode"), "replies", "has no effect with mode: " + s.Mode, "it needs mode: simulate"},
+		{s.Follows != "" && isLocal, "follows", "has no effect with store: local", "it needs store: artifact"},
+		{s.Follows != "" && s.Resume == ResumeNever, "follows", "can't be combined with resume: never", "remove one of them"},
+		{isLocal && s.StateDir == "", "state-dir", "is missing", "store: local needs a directory"},
+		{!isLocal && s.StateDir != "" && !r.hasProblem("store"), "state-dir", "has no effect with store: " + s.Store, "it needs store: local"},
+	} {
+		if c.isThere {
+			r.problems = append(r.problems, InputProblem{Input: c.input, Value: shorten(InputValue(r.getenv, c.input)), What: c.what, Hint: c.hint})
+		}
 	}
 }

@@ -37,19 +37,15 @@ func stepEnv(pairs ...string) func(string) string {
 	return env(all...)
 }
 
-// defaultSettings returns the expected settings if only the input workflow is set.
-func defaultSettings() Settings {
-	return Settings{
+func TestSettingsHaveDefaults(t *testing.T) {
+	got, faults := ReadSettings(stepEnv())
+	assert.Check(t, is.Len(faults, 0))
+	want := Settings{
 		Mode: ModeRun, Workflow: "wf", Resume: ResumeAuto, Store: StoreArtifact,
 		RetentionDays: 14, Workspace: WorkspaceGit, Comment: CommentNone, OnDenied: OnDeniedFail,
 		ChangedWorkflow: ChangedTake, AnswerPrefix: "/raymond", MaxJobs: 64, Versions: map[string]string{}, ModelKeys: map[string]string{},
 	}
-}
-
-func TestSettingsHaveDefaults(t *testing.T) {
-	got, faults := ReadSettings(stepEnv())
-	assert.Check(t, is.Len(faults, 0))
-	assert.Check(t, is.DeepEqual(got, defaultSettings(), cmpopts.EquateEmpty()))
+	assert.Check(t, is.DeepEqual(got, want, cmpopts.EquateEmpty()))
 }
 
 func TestSettingsAreRead(t *testing.T) {
@@ -60,7 +56,6 @@ func TestSettingsAreRead(t *testing.T) {
 		"allow-events", "pull_request_target", "on-denied", "skip", "trust-checkout", "false", "allow-sudo", "true", "sandboxed", "true", "api-tools", "web_search googleSearch",
 		"clis", "claude=2.1.200\n codex=/opt/codex \n", "anthropic-api-key", "sk-1", "claude-code-oauth-token", "oat", "openai-api-key", "sk-2", "gemini-api-key", "AIza", "github-token", "ghs_1",
 		"job", "publish, tidy_2", "matrix-job", "work", "max-jobs", "7", "prompts", "false", "answer-prefix", "@robot:")
-	no := false
 	want := Settings{
 		Mode: ModeSimulate, Workflow: "wf", Replies: "r.yaml", WorkingDirectory: "sub dir", Input: "two\nlines", Key: "a key",
 		InputFrom: []string{}, Part: []string{}, MatrixJob: "work", MaxJobs: 7, NamesJob: true, NoPrompts: true, AnswerPrefix: "@robot:",
@@ -70,7 +65,7 @@ func TestSettingsAreRead(t *testing.T) {
 		RetentionDays: 400, Workspace: WorkspaceNone, Comment: CommentSticky,
 		Env: []string{"A", "B_1", "_c"}, ScriptEnv: []string{"TOKEN"},
 		Rules:    Rules{AllowActors: []string{"Ann", "bob.b"}, AllowBots: []string{"renovate[bot]", "*"}, AllowEvents: []string{"pull_request_target"}},
-		OnDenied: OnDeniedSkip, TrustCheckout: &no, APITools: []string{"web_search", "googleSearch"}, AllowSudo: true, Sandboxed: true,
+		OnDenied: OnDeniedSkip, TrustCheckout: new(false), APITools: []string{"web_search", "googleSearch"}, AllowSudo: true, Sandboxed: true,
 		Versions: map[string]string{"claude": "2.1.200"}, ModelKeys: map[string]string{"anthropic-api-key": "sk-1", "claude-code-oauth-token": "oat", "openai-api-key": "sk-2", "gemini-api-key": "AIza"}, GitHubToken: "ghs_1",
 	}
 	got, faults := ReadSettings(getenv)

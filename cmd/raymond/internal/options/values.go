@@ -12,7 +12,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -212,14 +211,6 @@ func path(s string) (string, error) {
 		err = errors.New("use a path without control characters")
 	}
 	return filepath.FromSlash(s), err
-}
-
-// content returns a parser that reads the file at a path. Files of more than most bytes are rejected.
-func content(most int64) func(string) (string, error) {
-	return func(s string) (string, error) {
-		data, err := files.ReadTarget(s, most)
-		return string(data), err
-	}
 }
 
 // logFile accepts the path of a file to which events can be appended. The file need not exist yet. "-" is

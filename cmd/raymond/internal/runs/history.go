@@ -98,8 +98,17 @@ func PrintHistory(out io.Writer, list []Execution) error {
 		if more := len(e.Files) - maxNames; more > 0 {
 			files = fmt.Sprintf("%s and %d more", strings.Join(e.Files[:maxNames], ", "), more)
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%d%s\t%s\t%s\t%s\n", e.Exec, text.Escape(e.Agent), text.Escape(e.State), e.Status,
-			e.of.Spent.Spent, orDash(took), e.Attempts, e.repetitions(), orDash(e.SessionID), orDash(e.next()), orDash(files))
+		attempts := fmt.Sprint(e.Attempts)
+		for _, c := range []struct {
+			n     int
+			thing string
+		}{{len(e.of.Retries), "retry"}, {len(e.of.Reminders), "reminder"}, {len(e.of.Interruptions), "interruption"}} {
+			if c.n > 0 {
+				attempts += ", " + state.Count(c.n, c.thing)
+			}
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Exec, text.Escape(e.Agent), text.Escape(e.State), e.Status,
+			e.of.Spent.Spent, orDash(took), attempts, orDash(e.SessionID), orDash(e.next()), orDash(files))
 	}
 	return w.Flush()
 }
@@ -110,19 +119,6 @@ func orDash(s string) string {
 		return "-"
 	}
 	return text.Escape(s)
-}
-
-// repetitions returns the numbers of retries, reminders and interruptions as text, such as ", 1 retry".
-func (e *Execution) repetitions() (text string) {
-	for _, c := range []struct {
-		n     int
-		thing string
-	}{{len(e.of.Retries), "retry"}, {len(e.of.Reminders), "reminder"}, {len(e.of.Interruptions), "interruption"}} {
-		if c.n > 0 {
-			text += ", " + state.Count(c.n, c.thing)
-		}
-	}
-	return text
 }
 
 // next describes the transition that ended the execution. For a failed execution it returns the error.

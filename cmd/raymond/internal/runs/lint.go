@@ -71,7 +71,11 @@ func (l *Lint) Check(out io.Writer, paths []string, problems error) error {
 	for _, f := range flows {
 		l.check(f)
 	}
-	return errors.Join(l.print(out), l.verdict())
+	err = l.print(out)
+	if l.count(lint.Error) > 0 {
+		err = errors.Join(err, &problem.Problem{Class: problem.ClassWorkflow, Where: "lint", What: l.summary(), Hint: "fix the errors before a run"})
+	}
+	return err
 }
 
 // flow is a workflow to check.
@@ -183,14 +187,6 @@ func linesOf(data []byte) (lines [][]rune) {
 		lines = append(lines, []rune(strings.TrimRight(line, "\r")))
 	}
 	return lines
-}
-
-// verdict returns an error of class workflow if there are findings of severity error.
-func (l *Lint) verdict() error {
-	if l.count(lint.Error) == 0 {
-		return nil
-	}
-	return &problem.Problem{Class: problem.ClassWorkflow, Where: "lint", What: l.summary(), Hint: "fix the errors before a run"}
 }
 
 // count returns the number of findings of a severity.

@@ -108,6 +108,7 @@ func (l *Lint) missingKeys(abs string, f flow) (found []lint.Finding) {
 func (l *Lint) openFromSteps() (flows []flow, err error) {
 	var errs []error
 	var seen []string
+	wd, _ := os.Getwd() // findings show paths below the working directory relative to it; if this fails, they show absolute paths
 	for _, f := range l.jobs {
 		for _, step := range f.RaymondSteps() {
 			name := step.Input("workflow")
@@ -120,26 +121,19 @@ func (l *Lint) openFromSteps() (flows []flow, err error) {
 				errs = append(errs, problem.Usage("PATH", fmt.Sprintf("is missing, and %s names %q, which is not found", f.Path, problem.Shorten(name)), "name the folder, archive or state file"))
 				continue
 			}
-			flows = append(flows, flow{s, shownPath(s, name)})
+			path := s.Path
+			if rel, err := filepath.Rel(wd, path); strings.HasPrefix(name, lint.BuiltinPrefix) {
+				path = name
+			} else if err == nil && filepath.IsLocal(rel) {
+				path = rel
+			}
+			flows = append(flows, flow{s, path})
 		}
 	}
 	if len(flows) == 0 && len(errs) == 0 && len(l.jobs) > 0 && l.count(lint.Error) == 0 {
 		errs = append(errs, problem.Usage("PATH", "is missing, and the workflow file names no workflow of agents", "name directories, zip archives or state files"))
 	}
 	return flows, errors.Join(errs...)
-}
-
-// shownPath returns the path under which findings show a workflow. A path below the working directory is
-// relative to it. The name of a built-in workflow is returned unchanged.
-func shownPath(s *scope.Scope, name string) string {
-	if strings.HasPrefix(name, lint.BuiltinPrefix) {
-		return name
-	}
-	wd, _ := os.Getwd() // if this fails, absolute paths stay absolute
-	if rel, err := filepath.Rel(wd, s.Path); err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return s.Path
 }
 
 // openNamed opens the workflow that a step names. It looks for the workflow in the repository of the

@@ -73,8 +73,8 @@ func BuildReport(s ReportSource) (*insight.Report, error) {
 }
 
 // WriteReport writes a report as an HTML page or as JSON. The file can be read only by its owner; its
-// name is printed to stdout. If file is "-", the report is written to stdout. If file is empty, JSON is
-// written to stdout, and a page to WORKFLOW_ID.html.
+// name is printed to stdout. An existing file is replaced after the new file is complete. If file is "-", the
+// report is written to stdout. If file is empty, JSON is written to stdout, and a page to WORKFLOW_ID.html.
 func WriteReport(stdout io.Writer, file string, asJSON bool, r *insight.Report) error {
 	name, content := r.WorkflowID+".html", func(w io.Writer) error { return page.Write(w, r) }
 	if asJSON {
@@ -86,16 +86,6 @@ func WriteReport(stdout io.Writer, file string, asJSON bool, r *insight.Report) 
 	if name == "-" {
 		return content(stdout)
 	}
-	if err := writeFile(name, content); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(stdout, name)
-	return err
-}
-
-// writeFile writes a file that only its owner can read. An existing file is replaced after the new file
-// is complete.
-func writeFile(name string, content func(io.Writer) error) error {
 	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
 		return problem.Usage("--output", fmt.Sprintf("%q is not a regular file", name), "name another one, or - for stdout")
 	}
@@ -109,5 +99,6 @@ func writeFile(name string, content func(io.Writer) error) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
-	return nil
+	_, err = fmt.Fprintln(stdout, name)
+	return err
 }

@@ -183,46 +183,10 @@ func Print(out io.Writer, dir, id string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	l, next := newListing(run, driver), ""
-	if l.Resumable {
-		next = report.ResumeHint(run, dir)
-	}
+	l := newListing(run, driver)
 	if asJSON {
 		return PrintJSON(out, l)
 	}
-	return showStatus(out, l, next)
-}
-
-// reason returns why the run stopped. It returns "" if the line of an agent already contains that reason.
-func (l *Listing) reason() string {
-	reason := state.WithoutCode(l.Reason)
-	if slices.ContainsFunc(l.Agents, func(a AgentListing) bool { return a.why != "" && strings.HasSuffix(reason, a.why) }) {
-		return ""
-	}
-	return reason
-}
-
-// activity describes the agent's current activity, or the reason why it stopped. isDriven is true if a
-// process drives the run.
-func (a *AgentListing) activity(isDriven bool) string {
-	what := fmt.Sprintf("%s at %s", a.Status, a.State)
-	if a.Status == state.Busy && !isDriven {
-		what = fmt.Sprintf("was interrupted in %s, which a resume repeats", a.State)
-	}
-	if a.Since != nil {
-		what += fmt.Sprintf(", begun %s", a.Since.UTC().Format(time.RFC3339))
-	}
-	if a.Attempt > 1 {
-		what += fmt.Sprintf(", attempt %d", a.Attempt)
-	}
-	if a.why != "" {
-		what += ": " + a.why
-	}
-	return what
-}
-
-// showStatus prints a run in human-readable form. next describes the next step; it may be empty.
-func showStatus(out io.Writer, l Listing, next string) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	row := func(name, value string) {
 		if value != "" {
@@ -234,7 +198,10 @@ func showStatus(out io.Writer, l Listing, next string) error {
 	if d := l.DrivenBy; d != nil && d.PID > 0 {
 		row("driven by", fmt.Sprintf("process %d on %s", d.PID, d.Host))
 	}
-	row("reason", l.reason())
+	reason := state.WithoutCode(l.Reason)
+	if !slices.ContainsFunc(l.Agents, func(a AgentListing) bool { return a.why != "" && strings.HasSuffix(reason, a.why) }) {
+		row("reason", reason) // otherwise the line of an agent contains it
+	}
 	if l.Until != nil {
 		row("until", l.Until.UTC().Format(time.RFC3339))
 	}
@@ -264,6 +231,27 @@ func showStatus(out io.Writer, l Listing, next string) error {
 		}
 		row("agent "+e.Agent, what)
 	}
-	row("resume", next)
+	if l.Resumable {
+		row("resume", report.ResumeHint(run, dir))
+	}
 	return w.Flush()
+}
+
+// activity describes the agent's current activity, or the reason why it stopped. isDriven is true if a
+// process drives the run.
+func (a *AgentListing) activity(isDriven bool) string {
+	what := fmt.Sprintf("%s at %s", a.Status, a.State)
+	if a.Status == state.Busy && !isDriven {
+		what = fmt.Sprintf("was interrupted in %s, which a resume repeats", a.State)
+	}
+	if a.Since != nil {
+		what += fmt.Sprintf(", begun %s", a.Since.UTC().Format(time.RFC3339))
+	}
+	if a.Attempt > 1 {
+		what += fmt.Sprintf(", attempt %d", a.Attempt)
+	}
+	if a.why != "" {
+		what += ": " + a.why
+	}
+	return what
 }

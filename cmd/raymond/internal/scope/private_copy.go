@@ -40,21 +40,14 @@ func (s *Scope) PrivateCopy(dir string) error {
 		return err
 	}
 	s.partial = true
-	return errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700), s.copyStates(c))
-}
-
-// copyStates copies only the state files of the workflow, but no helper files.
-func (s *Scope) copyStates(c *copier) error {
+	err = errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700))
 	for _, name := range s.Workflow.Names() {
-		info, err := fs.Stat(s.FS, name)
-		if st, _ := s.Workflow.State(name); err != nil || st.SHA256 == "" {
-			continue // Load could not read it either
-		}
-		if err := c.copy(name, info.Mode().Perm()&0o555); err != nil {
-			return err
+		info, statErr := fs.Stat(s.FS, name)
+		if st, _ := s.Workflow.State(name); err == nil && statErr == nil && st.SHA256 != "" { // Load could read the state file
+			err = c.copy(name, info.Mode().Perm()&0o555)
 		}
 	}
-	return nil
+	return err
 }
 
 // PartialCopyNote returns a note for the user if only state files were copied. Otherwise it returns "".

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner"
 )
 
@@ -29,13 +29,13 @@ const checkoutFile = "checkout.json"
 
 // LoadCheckout reads the Checkout in the run's own directory. ok is false if the file is missing or unreadable.
 func LoadCheckout(runDir string) (c Checkout, ok bool) {
-	err := checkpoints.ReadNote(filepath.Join(runDir, checkoutFile), &c)
+	err := files.ReadJSON(filepath.Join(runDir, checkoutFile), &c)
 	return c, err == nil
 }
 
 // Save writes the Checkout to the run's own directory.
 func (c Checkout) Save(runDir string) error {
-	return checkpoints.WriteNote(filepath.Join(runDir, checkoutFile), c)
+	return files.WriteJSON(filepath.Join(runDir, checkoutFile), c)
 }
 
 // HandOver returns a function for runner.Config.HandOver, which hands over the work of agents. If there was no

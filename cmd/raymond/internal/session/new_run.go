@@ -75,25 +75,15 @@ func checkLoop(s *scope.Scope, opt *state.Options) error {
 	return nil
 }
 
-// newID returns the workflow id of a new run.
+// newID returns the workflow id of a new run. Unless --workflow-id sets it, it begins with at most 40 characters of
+// --name or of the name of the workflow, with invalid characters replaced.
 func newID(o *options.Options, s *scope.Scope) string {
-	return cmp.Or(o.WorkflowID, idPrefix(o.Name, s.Name())+"-"+uuid.NewString()[:8])
-}
-
-// idPrefix returns the readable part of a workflow id, at most 40 characters. It is made from name or, if
-// that is empty, from the name of the workflow, with invalid characters replaced.
-func idPrefix(name, scope string) string {
-	notID := regexp.MustCompile(`[^a-z0-9-]+`)
-	for _, s := range []string{name, scope} {
-		s = strings.Trim(notID.ReplaceAllString(strings.ToLower(s), "-"), "-")
-		if len(s) > 40 {
-			s = strings.Trim(s[:40], "-")
-		}
-		if s != "" {
-			return s
-		}
+	invalid := regexp.MustCompile(`[^a-z0-9-]+`)
+	prefix := func(name string) string {
+		name = strings.Trim(invalid.ReplaceAllString(strings.ToLower(name), "-"), "-")
+		return strings.Trim(name[:min(len(name), 40)], "-")
 	}
-	return "run"
+	return cmp.Or(o.WorkflowID, cmp.Or(prefix(o.Name), prefix(s.Name()), "run")+"-"+uuid.NewString()[:8])
 }
 
 // Holder returns a line that describes this process, for the lock of a run.

@@ -165,7 +165,8 @@ func Tidy(dir string) error {
 	return errors.Join(errs...)
 }
 
-// makeDirs creates the directories that the run needs.
+// makeDirs creates the directories that the run needs, and the private copy of the workflow's files that scripts and
+// the agent "command" run from.
 func (s *Session) makeDirs() (err error) {
 	u, c := &s.setup, &s.Config
 	c.LogDir, c.CopyDir = filepath.Join(u.Dir, "logs"), filepath.Join(u.Dir, "protected")
@@ -183,25 +184,20 @@ func (s *Session) makeDirs() (err error) {
 			return problem.Usage("--debug-dir", err.Error(), "")
 		}
 	}
-	return s.copyScope()
-}
-
-// copyScope creates the private copy that scripts and the agent "command" run from. Even if the workflow's
-// files name no script, an agent may name one, so the copy is attempted. In that case an error is ignored.
-func (s *Session) copyScope() error {
-	files, hasCommand := s.setup.Scope, s.setup.CurrentOptions().Command != ""
-	if !files.NeedsCopy(hasCommand) {
+	hasCommand := u.CurrentOptions().Command != ""
+	if !u.Scope.NeedsCopy(hasCommand) {
 		return nil
 	}
-	dir := filepath.Join(s.setup.private(), "scope")
-	err := files.PrivateCopy(dir)
-	if err == nil {
-		s.Config.ScriptDir = dir
-		if note := files.PartialCopyNote(); note != "" {
-			fmt.Fprintln(s.setup.Stderr, "raymond: note: "+text.Escape(note))
+	dir := filepath.Join(u.private(), "scope")
+	if err = u.Scope.PrivateCopy(dir); err == nil {
+		c.ScriptDir = dir
+		if note := u.Scope.PartialCopyNote(); note != "" {
+			fmt.Fprintln(u.Stderr, "raymond: note: "+text.Escape(note))
 		}
 	}
-	if files.Workflow.HasScripts() || hasCommand {
+	// Even if the workflow's files name no script, an agent may name one, so the copy is attempted. In that case an error
+	// is ignored.
+	if u.Scope.Workflow.HasScripts() || hasCommand {
 		return err
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -53,7 +52,7 @@ func newSnapshots(ctx context.Context, takeOne func(context.Context, workspace.S
 // start takes a snapshot of each directory in which agents of the run work, and waits until that is done.
 // It is called before any agent starts.
 func (k *snapshots) start(run *state.Run) {
-	for _, dir := range checkpoints.Dirs(run) {
+	for _, dir := range run.Dirs() {
 		k.take(workspace.Snapshot{Exec: run.Progress.Iterations, IsStart: true, Dir: dir})
 	}
 	k.reportNotes()

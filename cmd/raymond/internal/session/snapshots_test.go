@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,35 +75,27 @@ func TestSnapshotsAreTakenInTurn(t *testing.T) {
 	})
 }
 
-// TestFailuresAreNotes checks that failed snapshots are reported as notes, and the same failure only once.
-func TestFailuresAreNotes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f, n := &taker{err: errors.New("the disk is full")}, new(notes)
-		k := newSnapshots(t.Context(), f.take, n)
-		for i := range 3 {
-			<-k.Take(runner.SnapshotRequest{Exec: i + 1})
-		}
-		k.close()
-		if want := []string{"no snapshot of the files: the disk is full"}; !slices.Equal(n.list, want) || len(f.shots) != 3 {
-			t.Errorf("notes: got %q, want %q; %d snapshots were tried, want 3", n.list, want, len(f.shots))
-		}
-	})
-}
-
-// TestSlowSnapshotIsCancelled checks that a snapshot that takes too long is canceled, and that snapshots
-// stop then.
-func TestSlowSnapshotIsCancelled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f, n := &taker{lasts: time.Hour}, new(notes)
-		k := newSnapshots(t.Context(), f.take, n)
-		began := time.Now()
-		for i := range 4 {
-			<-k.Take(runner.SnapshotRequest{Exec: i + 1})
-		}
-		k.close()
-		assert.Check(t, is.Equal(time.Since(began), takeWithin), "time that it took")
-		assert.Check(t, is.DeepEqual(n.list, []string{"no snapshot of the files: it took more than 20s; no more are taken"}))
-	})
+// TestFailedAndSlowSnapshotsAreNoted checks that failed snapshots are reported as notes, and the same failure only once. A snapshot
+// that takes too long is canceled, and snapshots stop then.
+func TestFailedAndSlowSnapshotsAreNoted(t *testing.T) {
+	for want, c := range map[string]struct {
+		taker
+		took time.Duration
+	}{
+		"no snapshot of the files: the disk is full":                         {taker{err: errors.New("the disk is full")}, 4 * time.Second},
+		"no snapshot of the files: it took more than 20s; no more are taken": {taker{lasts: time.Hour}, takeWithin},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			n, began := new(notes), time.Now()
+			k := newSnapshots(t.Context(), c.take, n)
+			for i := range 4 {
+				<-k.Take(runner.SnapshotRequest{Exec: i + 1})
+			}
+			k.close()
+			assert.Check(t, is.Equal(time.Since(began), c.took), "time that it took")
+			assert.Check(t, is.DeepEqual(n.list, []string{want}))
+		})
+	}
 }
 
 // TestCloseWaitsALittle checks that close waits three seconds for the last snapshot and then cancels it.

@@ -54,28 +54,23 @@ func Listen(o StopOptions) *Stops {
 	}()
 	go func() {
 		for sig := range o.Signals {
-			s.handleSignal(sig, o.InJob)
+			name, code := "SIGTERM", int32(143)
+			switch sig {
+			case os.Interrupt:
+				name, code = "SIGINT", 130
+			case syscall.SIGHUP:
+				name = "SIGHUP"
+			}
+			switch {
+			case o.InJob && name == "SIGINT": // a runner sends it when a user or a time limit cancels the job
+				name = "the job was cancelled (SIGINT)"
+			case o.InJob:
+				name = fmt.Sprintf("the step was ended from outside (%s)", name)
+			}
+			s.end(name, code)
 		}
 	}()
 	return s
-}
-
-// handleSignal ends the run because of a signal. inJob means that the signal comes from a CI runner.
-func (s *Stops) handleSignal(sig os.Signal, inJob bool) {
-	name, code := "SIGTERM", int32(143)
-	switch sig {
-	case os.Interrupt:
-		name, code = "SIGINT", 130
-	case syscall.SIGHUP:
-		name = "SIGHUP"
-	}
-	switch {
-	case inJob && name == "SIGINT": // a runner sends it when a user or a time limit cancels the job
-		name = "the job was cancelled (SIGINT)"
-	case inJob:
-		name = fmt.Sprintf("the step was ended from outside (%s)", name)
-	}
-	s.end(name, code)
 }
 
 // end records a reason to end the run, and the exit code if no earlier reason has set it.

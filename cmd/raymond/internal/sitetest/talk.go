@@ -204,13 +204,6 @@ func (k *CommentAPI) AddComment(s Comment) Comment {
 	return k.add(s)
 }
 
-// Edit edits a comment as its author would.
-func (k *CommentAPI) Edit(id int64, body string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.onComment(http.MethodPatch, id, body)
-}
-
 // By returns the comments of an author on an issue.
 func (k *CommentAPI) By(number int, author string) []Comment {
 	k.mu.Lock()
