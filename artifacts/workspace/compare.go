@@ -135,7 +135,7 @@ func (c *comparison) comparePath(p string) error {
 		return nil
 	case want.mode == modeSub || !wanted && have.mode == modeSub:
 		return nil // submodules are saved separately
-	case clean && wanted && want == have && c.want.index[slot{p, 0}] == have:
+	case clean && wanted && c.isSaved(p, have):
 		return nil
 	case clean && !wanted:
 		c.remove = append(c.remove, p)
@@ -155,6 +155,11 @@ func (c *comparison) comparePath(p string) error {
 		c.inTheWay = append(c.inTheWay, p)
 	}
 	return nil
+}
+
+// isSaved reports whether the saved file and the saved index entry of a path are the given item.
+func (c *comparison) isSaved(p string, have item) bool {
+	return c.want.work[p] == have && c.want.index[slot{p, 0}] == have
 }
 
 // hasOtherEntry reports whether the index has an entry at a path that differs from the saved one. A

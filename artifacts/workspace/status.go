@@ -88,23 +88,6 @@ func (t *tool) updateStatus(ctx context.Context, wt *worktree) error {
 	return t.withoutLFS(ctx, wt)
 }
 
-// read parses a line of git status and adds it to the worktree.
-func (wt *worktree) read(line string) error {
-	about, isHeader := strings.CutPrefix(line, "# ")
-	key, value, _ := strings.Cut(about, " ")
-	switch {
-	case !isHeader:
-		e, err := parseEntry(line)
-		wt.status = append(wt.status, e)
-		return err
-	case key == "branch.oid" && isID(value):
-		wt.Head = value
-	case key == "branch.head" && isBranch(value) && value != "(detached)":
-		wt.Branch = value
-	}
-	return nil
-}
-
 // filtersOff returns settings that disable all configured filters. It returns nil where git sees a view,
 // because a view configures no filter.
 func (t *tool) filtersOff(ctx context.Context, dir string) ([]setting, error) {

@@ -1,3 +1,12 @@
+// Package cage confines a child process and all processes that it starts. It limits which files they
+// read and write, which other processes they can affect, and to which addresses they connect. It needs
+// Linux with Landlock and seccomp, but neither root nor containers nor namespaces. On other systems,
+// Gaps reports that there is no cage.
+//
+// A Cage is created from a Policy, once for each run. To enter it, a child first starts as raymond (package
+// entry), which applies the restrictions to itself and then executes the child's program. The process that
+// started the child stays outside of the cage. There, package warden decides about system calls whose
+// arguments seccomp can't check.
 package cage
 
 import (

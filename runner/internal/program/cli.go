@@ -1,3 +1,8 @@
+// Package program runs agent CLIs. It locates a CLI and checks its version, starts it for an order, and
+// explains why a process ended without an answer.
+//
+// It contains the code that all agent CLIs share. The package of each CLI knows the CLI's arguments and
+// output.
 package program
 
 import (

@@ -103,7 +103,7 @@ func finish(ctx context.Context, j *Job, s *scratch, lease store.Lease, a adviso
 	s.git.SetContext(clock)
 	err := c.unstored
 	if err == nil {
-		c.receipt, err = storeEnd(ctx, s.log, lease, by, c.run)
+		c.receipt, err = storeEnd(ctx, lease, by, c.run)
 	}
 	if c.conflict = lease.Wait(ctx, 0); c.conflict != nil { // includes a conflict that was found while saving
 		c.receipt, err = store.Receipt{Event: c.receipt.Event}, c.conflict
@@ -139,7 +139,7 @@ func finish(ctx context.Context, j *Job, s *scratch, lease store.Lease, a adviso
 
 // storeEnd stores a run that has stopped. If the step was asked to end, an error is left to the post
 // phase.
-func storeEnd(ctx context.Context, log *jobLog, lease store.Lease, by Deadline, run *state.Run) (store.Receipt, error) {
+func storeEnd(ctx context.Context, lease store.Lease, by Deadline, run *state.Run) (store.Receipt, error) {
 	limit, ok := by.within(lastSave)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
