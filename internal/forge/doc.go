@@ -9,8 +9,8 @@
 //   - Retrier, in this package, repeats a single request while the service fails, within a Policy.
 //     Only Retrier handles Retry-After, rate limits and pauses between requests. It also waits
 //     while a service still rejects the name of a deleted artifact.
-//   - checkpoints.Saver, above it, never repeats a request. If it fails to store a checkpoint, it
-//     pauses and then stores the run's next, newer state.
+//   - A store (package cmd/raymond/internal/store), above it, never repeats a request. If it fails to
+//     store a checkpoint, it pauses and then stores the run's next, newer state.
 //
 // Code in two other places looks like a retry but makes a different request. slots.Slots tries another slot
 // if a name stays rejected. slots.Claimer reads who owns a claim if the claim's name is already in use.

@@ -66,10 +66,15 @@ func perform(ctx context.Context, e Env, s *scratch, gone <-chan struct{}) (p *p
 	how, err := find(ctx, p.job, s, p.store, p.workflow, p.answer)
 	defer func() { how.lookup.Remove() }()
 	var run *readyRun
+	lease := how.lease
 	if err == nil {
 		p.job, run, err = restore(ctx, p.job, s, p.store, p.workflow, how)
+		lease = run.lease
 	}
 	if err != nil {
+		if lease != nil { // the run is not driven
+			release(ctx, s.log, lease, Deadline{}, false)
+		}
 		p.answer.reportReplyError(ctx, p.job, s.log, err)
 		return p, d, nil, idleConclusion(p.job, how, run, err), err
 	}

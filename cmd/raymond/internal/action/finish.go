@@ -156,7 +156,8 @@ func storeEnd(ctx context.Context, lease store.Lease, by Deadline, run *state.Ru
 	return r, &problem.Problem{Class: problem.ClassStore, Where: "last checkpoint", What: err.Error(), Hint: "the state stays on this machine as long as the machine exists"}
 }
 
-// release gives up the key if there is time. Otherwise the post phase does.
+// release gives up the key if there is time. Otherwise the post phase does. If that fails, too, the
+// claim stays, but it stops no other job, because its own job is over.
 func release(ctx context.Context, log *jobLog, lease store.Lease, by Deadline, isLost bool) {
 	limit, ok := by.within(orphanSave)
 	if isLost {

@@ -126,7 +126,8 @@ func complete(ctx context.Context, j *Job, s *scratch, isLate bool) error {
 	if err = completeEnd(ctx, j, s, lease, isLate); isDenied(err) {
 		return err
 	}
-	return errors.Join(err, releaseLeft(ctx, s, lease), removeConversations(s, lease))
+	release(ctx, s.log, lease, Deadline{isLast: true}, false)
+	return errors.Join(err, removeConversations(s, lease))
 }
 
 // completeEnd ends processes of the run that still run, and stores and shows the end if this is not
@@ -175,16 +176,6 @@ func completeEnd(ctx context.Context, j *Job, s *scratch, lease store.Lease, isL
 	return err
 }
 
-// releaseLeft releases the key that the main phase claimed.
-func releaseLeft(ctx context.Context, s *scratch, lease store.Lease) error {
-	ctx, cancel := context.WithTimeout(ctx, orphanSave)
-	defer cancel()
-	if err := lease.Release(ctx); err != nil { // the claim stays, but it stops no other job because its job is over
-		s.log.Warn(err.Error())
-	}
-	return nil
-}
-
 // removeConversations removes the conversations that this step has created or restored from the
 // directories of the agent CLIs.
 func removeConversations(s *scratch, lease store.Lease) error {
@@ -215,7 +206,7 @@ func abandon(ctx context.Context, j *Job, s *scratch) error {
 	if err != nil {
 		return errors.Join(append(errs, err)...)
 	}
-	errs = append(errs, releaseLeft(ctx, s, lease))
+	release(ctx, s.log, lease, Deadline{isLast: true}, false)
 	if s.isIntact(j, conversationsFile) {
 		errs = append(errs, removeConversations(s, lease))
 	}

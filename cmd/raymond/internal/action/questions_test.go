@@ -102,6 +102,18 @@ func TestAnswerIsTakenOnce(t *testing.T) {
 	s.wantDone("start yes end")
 }
 
+// TestRefusedAnswerReleasesTheKey checks that a step that has claimed the key for an answer, but may
+// not continue the run, releases the key in its main phase, so that no other job waits for it.
+func TestRefusedAnswerReleasesTheKey(t *testing.T) {
+	t.Parallel()
+	s := newForgeScene(t, asksOnce)
+	s.onIssue(1).do(0)
+	unpack(t, s.repo, strings.Replace(asksOnce, "Shall I", "May I", 1))
+	refused := s.says(2, 7, "ann", "/raymond yes").with("changed-workflow", "refuse").do(problem.ExitCodes[problem.ClassConflict])
+	refused.WantAnnotation(t, "error", `"START.sh"`, "changed-workflow: take")
+	assert.Check(t, is.Len(s.stored("-claim"), 0), "claims")
+}
+
 // TestOtherCommentsStartNothing checks that other comments start nothing, and that only comments
 // with the prefix cause requests.
 func TestOtherCommentsStartNothing(t *testing.T) {

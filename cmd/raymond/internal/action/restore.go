@@ -72,23 +72,16 @@ func restore(ctx context.Context, j *Job, s *scratch, from store.Store, w *workf
 	if err == nil {
 		err = errors.Join(r.saveCheckout(s.dirs), s.note.change(func(n *noteData) { n.Restored, n.Prompts = true, w.LeadsToPrompt() }))
 	}
-	if err != nil && r.lease != nil {
-		ctx, cancel := context.WithTimeout(ctx, orphanSave)
-		defer cancel()
-		if released := r.lease.Release(ctx); released != nil {
-			s.log.Warn(released.Error() + "; the post phase of the step will try again")
-		}
-	}
 	if err != nil && r.file != nil {
 		err = errors.Join(err, r.file.Close())
 	}
 	return j, r, err
 }
 
-// inheritContext returns the job with the part that it runs, and with the data of the previous segment of the run that the event of
-// this job doesn't contain: the issue, pull request or head that the run is about. It also keeps a
-// checkout untrusted: an untrusted checkout is restored with the run, whatever event continues it, and
-// a workflow that may ask strangers makes the checkout untrusted, too.
+// inheritContext returns the job with the part that it runs, and with the data of the previous segment
+// of the run that the event of this job doesn't contain: the issue, pull request or head that the run
+// is about. It also keeps a checkout untrusted: an untrusted checkout is restored with the run,
+// whatever event continues it, and a workflow that may ask strangers makes the checkout untrusted, too.
 func inheritContext(j *Job, w *workflow, d decision) *Job {
 	next := *j
 	next.key.Part = d.part
@@ -161,7 +154,7 @@ func (r *readyRun) prepare(ctx context.Context, j *Job, s *scratch) (to store.Ta
 		return to, err
 	}
 	if r.course == shows {
-		to.Contents = store.WithoutTalks
+		to.Contents = store.WithoutConversations
 		return to, nil
 	}
 	if r.course == resumes {
@@ -183,7 +176,7 @@ func (r *readyRun) open(ctx context.Context, j *Job, s *scratch, from store.Stor
 		}
 	}
 	if r.course != shows {
-		losses := from.Limitations(r.run, to.HasPrompts)
+		losses := from.Limitations(to.HasPrompts)
 		if w := r.lookup.Warning; w != "" {
 			losses = append([]string{w}, losses...)
 		}

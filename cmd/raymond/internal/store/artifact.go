@@ -62,9 +62,7 @@ const (
 )
 
 // Limitations implements Store.
-func (s *artifactStore) Limitations(_ *state.Run, hasPrompts bool) []string {
-	return s.limitations(hasPrompts)
-}
+func (s *artifactStore) Limitations(hasPrompts bool) []string { return s.limitations(hasPrompts) }
 
 // limitations returns the limitations of checkpoints.
 func (c *Config) limitations(hasPrompts bool) []string {

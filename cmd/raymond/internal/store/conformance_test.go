@@ -555,8 +555,8 @@ func limitationsAreNamed(t *testing.T, s *site) {
 		} else if s.kind == localKind && want != losesFiles {
 			want = ""
 		}
-		assert.Check(t, is.Equal(append(s.job(change).store.Limitations(nil, true), "")[0], want))
+		assert.Check(t, is.Equal(append(s.job(change).store.Limitations(true), "")[0], want))
 	}
-	got := append(s.job(isPublic).store.Limitations(nil, false), "")[0]
+	got := append(s.job(isPublic).store.Limitations(false), "")[0]
 	assert.Check(t, is.Equal(got, map[storeKind]string{noneKind: losesAll}[s.kind]), "without prompts")
 }

@@ -301,7 +301,7 @@ func (s *checkpoints) restoreContents(ctx context.Context, l *Lookup, to Target)
 		return nil, err
 	}
 	run.Scope, run.Dir = to.Scope, to.Dir
-	if err := MakeDirs(run); err != nil || to.Contents == WithoutTalks {
+	if err := MakeDirs(run); err != nil || to.Contents == WithoutConversations {
 		return run, err
 	}
 	err = l.placeConversations(s.c.Conversations, to.Agents, nil, false)

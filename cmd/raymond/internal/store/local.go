@@ -69,7 +69,7 @@ func (s *local) Look(_ context.Context, q Query) (*Lookup, error) {
 func (s *local) Parts(context.Context, *Lookup, []state.Part) ([]*Part, error) { return nil, nil }
 
 // Limitations implements Store.
-func (s *local) Limitations(_ *state.Run, hasPrompts bool) []string {
+func (s *local) Limitations(hasPrompts bool) []string {
 	if hasPrompts && s.Worktree.Lacks() {
 		return []string{losesFiles}
 	}

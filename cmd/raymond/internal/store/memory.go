@@ -130,9 +130,7 @@ func (s *memoryStore) Parts(_ context.Context, l *Lookup, parts []state.Part) (a
 }
 
 // Limitations implements Store.
-func (s *memoryStore) Limitations(_ *state.Run, hasPrompts bool) []string {
-	return s.limitations(hasPrompts)
-}
+func (s *memoryStore) Limitations(hasPrompts bool) []string { return s.limitations(hasPrompts) }
 
 // View implements Store.
 func (s *memoryStore) View() Lease { return &unstored{checkpoints: checkpoints{c: &s.Config}} }

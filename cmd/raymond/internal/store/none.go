@@ -13,7 +13,7 @@ import (
 type none struct{ artifactStore }
 
 // Limitations implements Store.
-func (s *none) Limitations(*state.Run, bool) []string { return []string{losesAll} }
+func (s *none) Limitations(bool) []string { return []string{losesAll} }
 
 // Claim implements Store.
 func (s *none) Claim(Key) (Lease, error) { return s.View(), nil }

@@ -110,10 +110,10 @@ func (l Ledger) Book(ctx context.Context, k Key, usd state.USD, done Booking, ex
 	if done.IsStored {
 		usd -= done.StoredUSD
 	}
-	if usd <= 0 || l.Services.Service == nil {
-		if usd <= 0 {
-			return nil
-		}
+	if usd <= 0 {
+		return nil
+	}
+	if l.Services.Service == nil {
 		return l.Services.Err
 	}
 	if done.Name != "" && !done.IsStored {

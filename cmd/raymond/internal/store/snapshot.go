@@ -152,7 +152,7 @@ func (h *history) copy(to string, seq int) error {
 // addHistory adds the history of the run to the snapshot, with the conversations that a rerun from
 // an earlier step may need. A checkpoint without the history is still useful, so missing contents
 // are notes rather than errors.
-func (s *snapshot) addHistory(temp string, withTalks bool) (parts []checkpoint.Entry, notes []string) {
+func (s *snapshot) addHistory(temp string, withConversations bool) (parts []checkpoint.Entry, notes []string) {
 	path := filepath.Join(temp, checkpoint.HistoryName)
 	err := s.history.copy(path, s.manifest.Seq)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -161,7 +161,7 @@ func (s *snapshot) addHistory(temp string, withTalks bool) (parts []checkpoint.E
 	if err != nil {
 		return nil, []string{"The checkpoint lacks the history of the run, so no earlier state can be run again from it: " + err.Error() + "."}
 	}
-	if withTalks {
+	if withConversations {
 		if notes, err = s.addPast(path); err != nil {
 			notes = []string{"The checkpoint lacks the conversations of earlier states: " + err.Error() + "."}
 		}

@@ -37,7 +37,7 @@ type Store interface {
 	Reopen(n Note) (Lease, error)
 	// Limitations lists, for users, what a later job could not restore, and why. hasPrompts reports
 	// whether the run has executed prompts or may do so.
-	Limitations(run *state.Run, hasPrompts bool) []string
+	Limitations(hasPrompts bool) []string
 }
 
 // Lease is a key that this job has claimed, with the run that the job drives under it. Except for
@@ -106,9 +106,9 @@ type Contents int
 
 // The values of Contents.
 const (
-	Everything    Contents = iota
-	WithoutTalks           // everything but the conversations
-	Conversations          // conversations only; existing ones that begin like the stored ones stay
+	Everything           Contents = iota
+	WithoutConversations          // everything but the conversations
+	Conversations                 // conversations only; existing ones that begin like the stored ones stay
 )
 
 // RunStart describes the beginning of a run. Each checkpoint of the run contains it.

@@ -79,7 +79,7 @@ type shelf interface {
 // time may use it.
 type writer struct {
 	c      *Config
-	origin checkpoint.Manifest // see Config.manifest
+	origin checkpoint.Manifest // see Config.origin
 	dir    string              // the run's directory, with the file of the chain
 	chain  chain
 	shelf  shelf
@@ -113,7 +113,7 @@ func (w *writer) save(ctx context.Context, shot *snapshot) (stored state.Checkpo
 		return stored, err
 	}
 	if shot.isLast {
-		defer func() { _ = w.packer.discard() }() // if this fails, Clear removes the directory later
+		defer func() { _ = w.packer.discard() }() // if this fails, the post phase removes the directory
 	}
 	m, err := w.build(ctx, shot)
 	if err != nil {
@@ -228,10 +228,10 @@ func (w *writer) fullContents(shot *snapshot, packed work, temp string) (what ch
 
 // contents returns the contents of the next checkpoint of the chain: the snapshot's state and more
 // parts. names are words that must not be masked.
-func (w *writer) contents(shot *snapshot, omissions []checkpoint.Omission, hasTalks bool, more []checkpoint.Entry, names []string) checkpoint.WriteRequest {
+func (w *writer) contents(shot *snapshot, omissions []checkpoint.Omission, hasConversations bool, more []checkpoint.Entry, names []string) checkpoint.WriteRequest {
 	m, c := shot.manifest, &w.chain
 	m.Generation, m.Previous, m.Base, m.Omissions = c.Generation+1, c.Digest, c.Base, omissions
-	if !hasTalks {
+	if !hasConversations {
 		m.Transcripts = nil
 	}
 	return checkpoint.WriteRequest{
